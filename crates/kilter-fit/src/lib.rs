@@ -1,0 +1,1 @@
+//! (page to be written)

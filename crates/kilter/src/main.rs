@@ -1,0 +1,2 @@
+//! The kilter command.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Checks of the house and generated files.
+fn main() {}
