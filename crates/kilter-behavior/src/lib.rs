@@ -1,1 +1,30 @@
-//! (page to be written)
+//! Reads what a model emits: dialects, reasoning, profile, ladder, and the security boundary.
+//!
+//! A pure library: no I/O, no clock, no randomness, no model names. What is recognised is data
+//! (`dialects/*.toml`); how it is read is one incremental machine, [`TurnReader`].
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`dialect`] | dialects and reasoning markers as data, compiled into a [`Registry`] |
+//! | [`reader`] | [`TurnReader`]: text in, content, reasoning and calls out, at any chunking |
+//! | [`tools`] | [`ToolSet`]: what was offered, with its schemas |
+//! | [`boundary`] | [`EchoIndex`] and the rules that stand between a candidate and a call |
+//! | [`splitter`] | [`Split`]: where reasoning is looked for |
+//! | [`filter`] | the JSON shapes of `kilter parse` |
+//! | [`profile`] | what was learnt of a slot |
+//! | [`ladder`] | what to do about a turn |
+
+pub mod boundary;
+pub mod dialect;
+pub mod filter;
+pub mod ladder;
+pub mod profile;
+pub mod reader;
+pub mod splitter;
+pub mod tools;
+
+pub use boundary::{EchoIndex, Rejected, WeakMarkers};
+pub use dialect::{DialectError, Registry};
+pub use reader::{ReaderConfig, Reading, Sink, TurnReader, TurnSummary, read};
+pub use splitter::Split;
+pub use tools::ToolSet;

@@ -1,0 +1,1 @@
+//! What was learnt of a slot (to be replaced).
