@@ -22,12 +22,7 @@ impl Timestamp {
     pub fn rfc3339(self) -> String {
         let (days, ms) = (self.0 / 86_400_000, self.0 % 86_400_000);
         let (y, m, d) = civil(days as i64);
-        let (h, mi, s, f) = (
-            ms / 3_600_000,
-            ms / 60_000 % 60,
-            ms / 1000 % 60,
-            ms % 1000,
-        );
+        let (h, mi, s, f) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60, ms % 1000);
         format!("{y:04}-{m:02}-{d:02}T{h:02}:{mi:02}:{s:02}.{f:03}Z")
     }
 
