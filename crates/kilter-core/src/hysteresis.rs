@@ -72,6 +72,13 @@ impl<T: PartialEq + Clone> Hysteresis<T> {
         Some(std::mem::replace(&mut self.value, seen))
     }
 
+    /// Forgets the streak and keeps the value: the next contradiction counts from one again. For
+    /// values that must be seen on *consecutive* occasions, when an occasion passed without it.
+    pub fn interrupt(&mut self) {
+        self.candidate = None;
+        self.streak = 0;
+    }
+
     /// Puts the value back to `default` and forgets the streak: what ambiguity and decay do.
     pub fn reset(&mut self, default: T) {
         if self.value != default {
@@ -97,6 +104,16 @@ mod tests {
         assert_eq!(h.observe(1), None);
         assert_eq!(h.observe(1), Some(0));
         assert_eq!(h.moves(), 1);
+    }
+
+    #[test]
+    fn an_interruption_keeps_the_value_and_forgets_the_streak() {
+        let mut h = Hysteresis::new(0, 2);
+        assert_eq!(h.observe(1), None);
+        h.interrupt();
+        assert_eq!(h.pending(), None);
+        assert_eq!(h.observe(1), None);
+        assert_eq!(h.observe(1), Some(0));
     }
 
     #[test]

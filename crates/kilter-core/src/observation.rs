@@ -91,7 +91,7 @@ pub struct NativeCall {
 }
 
 /// A typed failure of the request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TransportError {
     /// HTTP status, or 0 when no answer came.
     pub status: u16,
@@ -129,7 +129,8 @@ pub struct RequestFacts {
     pub reasoning: ReasoningRequest,
     /// Whether the answer was streamed.
     pub streaming: bool,
-    /// Characters of the prompt, tools included: the base of the window estimate.
+    /// Characters of the prompt's text, tools included: the base of the window estimate. Images
+    /// and other encoded data do not count: a server does not count them by the character.
     pub prompt_chars: u64,
     /// Characters of the `tools` array alone.
     pub tools_chars: u64,
@@ -152,6 +153,9 @@ pub struct Observation {
     pub recovered: Vec<crate::tool::ToolCall>,
     /// Candidates that did not pass: dialect and reason, in order.
     pub rejected: Vec<(String, crate::tool::RejectReason)>,
+    /// Dialects whose openers were seen, whether or not anything came of it.
+    #[serde(default)]
+    pub openers: Vec<String>,
     /// The terminal reason.
     pub finish: Option<FinishReason>,
     /// Token counts.

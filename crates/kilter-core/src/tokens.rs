@@ -31,8 +31,9 @@ impl TokenEstimate {
         self.chars += chars as f64;
         self.tokens += tokens as f64;
         if self.tokens > 65_536.0 {
-            self.chars /= 2.0;
-            self.tokens /= 2.0;
+            // Whole numbers, so that a stored estimate is read back as what it was.
+            self.chars = (self.chars / 2.0).round();
+            self.tokens = (self.tokens / 2.0).round();
         }
     }
 
