@@ -1,0 +1,117 @@
+//! The command tree: what can be typed, and the help that says so.
+
+pub(crate) mod parse;
+pub(crate) mod small;
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+/// Width of all help, whatever the terminal: help is read in documents too.
+const WIDTH: usize = 80;
+
+/// Judges a language model by what it does, not by what it is called.
+///
+/// kilter reads whatever a model emits (tool calls as text, thinking in the wrong place, answers
+/// that spend their budget in reasoning), learns it per endpoint, and gives ordinary
+/// OpenAI-compatible clients working tool calls.
+#[derive(Debug, Parser)]
+#[command(
+    name = "kilter",
+    version,
+    propagate_version = true,
+    disable_help_subcommand = true,
+    after_help = "Start here:
+  kilter fit                              fit the demonstration models
+  kilter doctor                           find model servers on this machine
+  kilter fit http://127.0.0.1:8080/v1     fit a model of yours
+  kilter serve --backend http://127.0.0.1:8080/v1
+
+Exit codes: 0 done · 1 the answer is no · 2 wrong command line or
+configuration · 3 something did not answer · 70 bug · 130 interrupted"
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Configuration file [default: ./kilter.toml, then the operator's]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "KILTER_CONFIG",
+        hide_env = true
+    )]
+    pub(crate) config: Option<PathBuf>,
+
+    /// State folder: profiles, traces, captures
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "KILTER_STATE",
+        hide_env = true
+    )]
+    pub(crate) state: Option<PathBuf>,
+
+    /// Say more on standard error (-vv: more still)
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+
+    /// When to colour
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true
+    )]
+    pub(crate) color: ColorChoice,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Read raw model text: calls, content and reasoning out
+    Parse(parse::Parse),
+    /// Say what is installed, what answers and what is missing
+    Doctor(small::Doctor),
+    /// Print a completion script for a shell
+    Completions(small::Completions),
+    /// Print the manual page
+    Man(small::Man),
+    /// Write the generated files of the repository
+    #[command(name = "__generate", hide = true)]
+    Generate(small::Generate),
+}
+
+/// The whole tree as clap sees it, at a fixed width.
+pub(crate) fn tree() -> clap::Command {
+    Cli::command().term_width(WIDTH)
+}
+
+/// Parses the process's arguments.
+pub(crate) fn parse(colour: bool) -> Result<Cli, clap::Error> {
+    let choice = if colour {
+        ColorChoice::Always
+    } else {
+        ColorChoice::Never
+    };
+    let matches = tree().color(choice).try_get_matches()?;
+    Cli::from_arg_matches(&matches)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_tree_is_well_formed() {
+        super::tree().debug_assert();
+    }
+}

@@ -1,0 +1,34 @@
+//! One file per command; each takes its arguments and the output, and says how it ended.
+
+mod doctor;
+mod generate;
+mod man;
+mod orient;
+mod parse;
+mod parse_lines;
+
+use crate::cli::{Cli, Command};
+use crate::failure::{Failure, Outcome};
+use crate::output::Out;
+
+/// Runs the command that was typed.
+pub(crate) fn run(cli: Cli, out: &Out) -> Outcome {
+    let global = &cli.global;
+    match cli.command {
+        None => orient::run(out),
+        Some(Command::Parse(args)) => parse::run(&args, out),
+        Some(Command::Doctor(args)) => wait(doctor::run(&args, global, out)),
+        Some(Command::Completions(args)) => man::completions(&args, out),
+        Some(Command::Man(args)) => man::run(&args, out),
+        Some(Command::Generate(args)) => generate::run(&args, out),
+    }
+}
+
+/// Runs a command that waits for the network.
+fn wait(command: impl Future<Output = Outcome>) -> Outcome {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::new(kilter_core::Exit::Internal, format!("cannot start: {e}")))?
+        .block_on(command)
+}
