@@ -12,12 +12,14 @@
 //! | [`splitter`] | [`Split`]: where reasoning is looked for |
 //! | [`filter`] | the JSON shapes of `kilter parse` |
 //! | [`profile`] | what was learnt of a slot |
+//! | [`prior`] | what another session learnt: watched for, decides nothing |
 //! | [`ladder`] | what to do about a turn |
 
 pub mod boundary;
 pub mod dialect;
 pub mod filter;
 pub mod ladder;
+pub mod prior;
 pub mod profile;
 pub mod reader;
 pub mod splitter;
@@ -25,6 +27,9 @@ pub mod tools;
 
 pub use boundary::{EchoIndex, Rejected, WeakMarkers};
 pub use dialect::{DialectError, Registry};
+pub use ladder::{Action, Decision, LadderPolicy, Signal, TurnState, decide};
+pub use prior::{Prior, PriorKey};
+pub use profile::{BehaviorProfile, Change, Explanation, ProfileBook, ProfileConfig, ProfileKey};
 pub use reader::{ReaderConfig, Reading, Sink, TurnReader, TurnSummary, read};
 pub use splitter::Split;
 pub use tools::ToolSet;

@@ -72,6 +72,12 @@ impl<T: PartialEq + Clone> Hysteresis<T> {
         Some(std::mem::replace(&mut self.value, seen))
     }
 
+    /// Replaces the value by a more exact form of itself (a measured figure, say). No move, and the
+    /// streak against it stays.
+    pub fn refine(&mut self, value: T) {
+        self.value = value;
+    }
+
     /// Forgets the streak and keeps the value: the next contradiction counts from one again. For
     /// values that must be seen on *consecutive* occasions, when an occasion passed without it.
     pub fn interrupt(&mut self) {
