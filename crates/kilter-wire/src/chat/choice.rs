@@ -1,0 +1,97 @@
+//! One choice of an answer: the same view for a delta of a stream and for a whole message.
+
+use kilter_core::FinishReason;
+
+use super::{Reasoning, ToolDelta, reasoning};
+use crate::json;
+
+/// One element of `choices`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Choice {
+    /// Its `index`; its position in the array where none was sent.
+    pub index: u64,
+    /// The role, where one was sent.
+    pub role: Option<String>,
+    /// Visible text; `None` when missing or `null`. Text of parts is joined.
+    pub content: Option<String>,
+    /// Whether the content was an array of parts.
+    pub content_is_parts: bool,
+    /// Reasoning, under whichever name it came.
+    pub reasoning: Option<Reasoning>,
+    /// A refusal in words.
+    pub refusal: Option<String>,
+    /// Tool calls or fragments of them.
+    pub tool_calls: Vec<ToolDelta>,
+    /// The legacy `function_call` member.
+    pub function_call: Option<ToolDelta>,
+    /// Why it ended; `None` while it goes on.
+    pub finish: Option<FinishReason>,
+    /// Whether log probabilities were sent.
+    pub has_logprobs: bool,
+}
+
+impl Choice {
+    /// Reads one element of `choices`. `said` is `delta` or `message`; the other one is read where
+    /// that is missing (some servers end a stream with a `message`).
+    pub(super) fn read(raw: &str, position: usize, said: &str) -> Self {
+        let mut c = Self {
+            index: position as u64,
+            ..Self::default()
+        };
+        let (mut wanted, mut other) = (None, None);
+        for (key, value) in json::members(raw) {
+            if json::key_is(key, "index") {
+                c.index = json::as_u64(value).unwrap_or(c.index);
+            } else if json::key_is(key, "finish_reason") {
+                c.finish = json::decode(value)
+                    .filter(|w| !w.is_empty())
+                    .map(|w| FinishReason::from_wire(&w));
+            } else if json::key_is(key, "logprobs") {
+                c.has_logprobs = value != "null";
+            } else if json::key_is(key, said) {
+                wanted = Some(value);
+            } else if json::key_is(key, "delta") || json::key_is(key, "message") {
+                other = Some(value);
+            }
+        }
+        let Some(body) = wanted.filter(|w| *w != "null").or(other) else {
+            return c;
+        };
+        let texts = reasoning::texts(body);
+        c.content = texts.content;
+        c.content_is_parts = texts.content_is_parts;
+        c.reasoning = texts.reasoning;
+        for (key, value) in json::members(body) {
+            if json::key_is(key, "role") {
+                c.role = json::decode(value).map(|t| t.into_owned());
+            } else if json::key_is(key, "refusal") {
+                c.refusal = json::decode(value).map(|t| t.into_owned());
+            } else if json::key_is(key, "tool_calls") {
+                c.tool_calls = ToolDelta::list(value);
+            } else if json::key_is(key, "function_call") && value != "null" {
+                c.function_call = Some(ToolDelta::read(value));
+            }
+        }
+        c
+    }
+
+    /// Whether nothing is said: no text, no reasoning, no calls, no refusal.
+    pub fn is_silent(&self) -> bool {
+        self.content.as_deref().unwrap_or("").is_empty()
+            && self.reasoning.is_none()
+            && self.refusal.as_deref().unwrap_or("").is_empty()
+            && self.tool_calls.is_empty()
+            && self.function_call.is_none()
+    }
+}
+
+/// Reads a `choices` array; anything else gives none.
+pub(super) fn list(raw: Option<&str>, said: &str) -> Vec<Choice> {
+    raw.map(|r| {
+        json::elements(r)
+            .enumerate()
+            .map(|(i, e)| Choice::read(e, i, said))
+            .collect()
+    })
+    .unwrap_or_default()
+}
