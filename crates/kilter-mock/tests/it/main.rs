@@ -1,0 +1,5 @@
+//! Tests of the mock over real sockets.
+
+mod basics;
+mod client;
+mod dialects;
