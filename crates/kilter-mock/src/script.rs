@@ -242,6 +242,13 @@ impl Script {
         self
     }
 
+    /// Another seed.
+    #[must_use]
+    pub fn seeded(mut self, seed: u64) -> Self {
+        self.file.seed = Some(seed);
+        self
+    }
+
     /// What it is, in a line.
     pub fn about(&self) -> &str {
         self.file.about.as_deref().unwrap_or_default()
