@@ -250,12 +250,20 @@ impl Pool {
         {
             return self.keep(v);
         }
-        if has(&["path", "file", "dir", "folder"])
-            && let Some(v) = take(&mut self.paths, &self.taken)
-        {
-            return self.keep(v);
+        if has(&["path", "file", "dir", "folder"]) {
+            if let Some(v) = take(&mut self.paths, &self.taken) {
+                return self.keep(v);
+            }
+            for noun in ["folder", "directory", "file"] {
+                if let Some(v) = self.word_after(noun) {
+                    return self.keep(v);
+                }
+            }
         }
         if let Some(v) = take(&mut self.quoted, &self.taken) {
+            return self.keep(v);
+        }
+        if let Some(v) = self.word_after(&k.replace('_', " ")) {
             return self.keep(v);
         }
         if !has(&[
@@ -292,6 +300,28 @@ impl Pool {
             return "notes.txt".to_owned();
         }
         "example".to_owned()
+    }
+
+    /// The word behind a noun: `docs` of "the folder docs".
+    fn word_after(&self, noun: &str) -> Option<String> {
+        const EMPTY: [&str; 14] = [
+            "is", "of", "in", "on", "at", "and", "or", "the", "a", "an", "for", "with", "to",
+            "that",
+        ];
+        let lower = self.text.to_lowercase();
+        if lower.len() != self.text.len() {
+            return None;
+        }
+        let at = lower.match_indices(noun).map(|(i, _)| i).find(|&i| {
+            let before = lower[..i].chars().next_back();
+            !before.is_some_and(char::is_alphanumeric) && lower[i + noun.len()..].starts_with(' ')
+        })?;
+        let word = self.text[at + noun.len()..]
+            .split_whitespace()
+            .next()?
+            .trim_matches(|c: char| "\"'`,;:!?().".contains(c));
+        let empty = word.is_empty() || EMPTY.contains(&word.to_lowercase().as_str());
+        (!empty && !self.taken.iter().any(|t| t == word)).then(|| word.to_owned())
     }
 
     fn keep(&mut self, v: String) -> String {
@@ -461,6 +491,22 @@ mod tests {
         assert_eq!(
             make("Read src/main.rs and https://example.com/a 'x' 'y'", schema),
             json!({"path":"src/main.rs","where":{"url":"https://example.com/a","tags":["x","y"]}})
+        );
+    }
+
+    #[test]
+    fn nouns_point_to_values() {
+        let schema =
+            json!({"type":"object","required":["path"],"properties":{"path":{"type":"string"}}});
+        assert_eq!(
+            make("List the files in the folder docs.", schema),
+            json!({"path":"docs"})
+        );
+        let schema = json!({"type":"object","required":["amount","from","to"],"properties":{
+            "amount":{"type":"number"},"from":{"type":"string"},"to":{"type":"string"}}});
+        assert_eq!(
+            make("Convert 250 from euros to yen", schema),
+            json!({"amount":250,"from":"euros","to":"yen"})
         );
     }
 

@@ -176,7 +176,8 @@ section! {
         policy: Policy,
         /// The tool: `request` (by the user's words), `first`, `last`, or a name. Default `request`.
         pick: String,
-        /// How many calls. Default 1; with several the same tool gets differing arguments where it can.
+        /// How many calls. Unset: one, or as many as the user asks for: two for "both", one for each
+        /// tool that is named.
         count: u64,
         /// Calls written out, instead of picked ones.
         literal: Vec<LiteralCall>,

@@ -39,12 +39,32 @@ pub(crate) fn tools<'a>(calls: &Calls, policy: Policy, ask: &'a Ask) -> Vec<&'a 
         return repeat(vec![named], calls.count);
     }
     let picked = match want {
-        "request" => by_request(ask, forced || policy == Policy::Eager),
+        "request" => {
+            let picked = by_request(ask, forced || policy == Policy::Eager);
+            if calls.count.is_none() && picked.len() == 1 && wants_two(ask.user_text()) {
+                return repeat(picked, Some(2));
+            }
+            picked
+        }
         "first" => ask.tools.first().into_iter().collect(),
         "last" => ask.tools.last().into_iter().collect(),
         name => by_name(name).into_iter().collect(),
     };
     repeat(picked, calls.count)
+}
+
+/// Whether the user wants one tool called for two things.
+fn wants_two(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    [
+        "both",
+        "at the same time",
+        "in parallel",
+        "two calls",
+        "each of the two",
+    ]
+    .iter()
+    .any(|w| lower.contains(w))
 }
 
 fn repeat(picked: Vec<&ToolSpec>, count: Option<u64>) -> Vec<&ToolSpec> {
@@ -159,6 +179,14 @@ mod tests {
             .iter()
             .map(|t| t.name.clone())
             .collect()
+    }
+
+    #[test]
+    fn two_things_are_two_calls() {
+        assert_eq!(
+            names("How is the tide in Brest and in Lisbon? Look both up."),
+            ["get_tide", "get_tide"]
+        );
     }
 
     #[test]

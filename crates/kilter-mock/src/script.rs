@@ -250,8 +250,8 @@ impl Script {
     }
 
     /// What it is, in a line.
-    pub fn about(&self) -> &str {
-        self.file.about.as_deref().unwrap_or_default()
+    pub fn about(&self) -> Option<&str> {
+        self.file.about.as_deref()
     }
 
     /// What a probe should find, for tests.

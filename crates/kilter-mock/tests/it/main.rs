@@ -2,4 +2,5 @@
 
 mod basics;
 mod client;
+mod demos;
 mod dialects;
