@@ -26,7 +26,7 @@ pub struct DemoCard {
     /// Its name.
     pub name: String,
     /// What its author says it does.
-    pub about: String,
+    pub about: Option<String>,
     /// What was found.
     pub card: Result<BehaviorCard, FitError>,
 }
@@ -66,7 +66,7 @@ async fn fit_one(
     stop: watch::Receiver<bool>,
 ) -> Result<DemoCard, FitError> {
     let name = script.name().to_owned();
-    let about = script.about().to_owned();
+    let about = script.about().map(str::to_owned);
     let server = MockServer::local(script)
         .await
         .map_err(|e| FitError::Demo(e.to_string()))?;

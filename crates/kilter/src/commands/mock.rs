@@ -100,7 +100,7 @@ fn list(args: &Mock, out: &Out) -> Outcome {
             out.line(&format!(
                 "{}{}",
                 out.paint(Style::Bold, &name),
-                script.about()
+                script.about().unwrap_or_default()
             ))?;
         }
     }
