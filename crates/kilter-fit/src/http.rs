@@ -94,19 +94,17 @@ impl Http {
 
     /// Asks with GET.
     pub(crate) async fn get(&self, url: &str, limit: Duration) -> Result<Answer, HttpFailure> {
-        self.ask(Method::GET, url, Bytes::new(), None, limit).await
+        self.ask(Method::GET, url, Bytes::new(), limit).await
     }
 
-    /// Asks with POST and a JSON body, as a part of `session`.
+    /// Asks with POST and a JSON body.
     pub(crate) async fn post(
         &self,
         url: &str,
         body: Bytes,
-        session: &str,
         limit: Duration,
     ) -> Result<Answer, HttpFailure> {
-        self.ask(Method::POST, url, body, Some(session), limit)
-            .await
+        self.ask(Method::POST, url, body, limit).await
     }
 
     async fn ask(
@@ -114,7 +112,6 @@ impl Http {
         method: Method,
         url: &str,
         body: Bytes,
-        session: Option<&str>,
         limit: Duration,
     ) -> Result<Answer, HttpFailure> {
         let uri: Uri = url
@@ -131,10 +128,6 @@ impl Http {
             );
         if !body.is_empty() {
             request = request.header(header::CONTENT_TYPE, "application/json");
-        }
-        // Read by kilter's own gateway and mock; other servers ignore it.
-        if let Some(session) = session {
-            request = request.header("x-kilter-session", session);
         }
         if let Some(key) = &self.key {
             request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));
