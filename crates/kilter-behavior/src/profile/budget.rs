@@ -119,10 +119,10 @@ pub(crate) fn budget_seen(
     if !ended || (calls == 0 && !filled(&obs.content)) {
         return None;
     }
-    let words = if calls > 0 {
-        format!("ended by itself with {calls} calls")
-    } else {
-        "ended by itself with something said".to_owned()
+    let words = match calls {
+        0 => "ended by itself with something said".to_owned(),
+        1 => "ended by itself with a call".to_owned(),
+        n => format!("ended by itself with {n} calls"),
     };
     Some((BudgetSignature::Healthy, words))
 }

@@ -178,7 +178,8 @@ pub(crate) fn tools_seen(obs: &Observation) -> Option<(ToolChannel, String)> {
         .filter(|c| filled(&c.name) && complete_json(&c.arguments))
         .count();
     if native > 0 {
-        let words = format!("{native} in the structured channel");
+        let calls = if native == 1 { "call" } else { "calls" };
+        let words = format!("{native} {calls} in the structured channel");
         return Some((ToolChannel::Structured, words));
     }
     if !obs.native_calls.is_empty() {

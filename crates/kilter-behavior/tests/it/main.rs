@@ -1,0 +1,4 @@
+//! One binary of integration tests.
+
+mod ladder;
+mod profile;
