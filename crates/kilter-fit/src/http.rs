@@ -94,17 +94,19 @@ impl Http {
 
     /// Asks with GET.
     pub(crate) async fn get(&self, url: &str, limit: Duration) -> Result<Answer, HttpFailure> {
-        self.ask(Method::GET, url, Bytes::new(), limit).await
+        self.ask(Method::GET, url, Bytes::new(), None, limit).await
     }
 
-    /// Asks with POST and a JSON body.
+    /// Asks with POST and a JSON body, as a part of `session`.
     pub(crate) async fn post(
         &self,
         url: &str,
         body: Bytes,
+        session: &str,
         limit: Duration,
     ) -> Result<Answer, HttpFailure> {
-        self.ask(Method::POST, url, body, limit).await
+        self.ask(Method::POST, url, body, Some(session), limit)
+            .await
     }
 
     async fn ask(
@@ -112,6 +114,7 @@ impl Http {
         method: Method,
         url: &str,
         body: Bytes,
+        session: Option<&str>,
         limit: Duration,
     ) -> Result<Answer, HttpFailure> {
         let uri: Uri = url
@@ -128,6 +131,10 @@ impl Http {
             );
         if !body.is_empty() {
             request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        // Read by kilter's own gateway and mock; other servers ignore it.
+        if let Some(session) = session {
+            request = request.header("x-kilter-session", session);
         }
         if let Some(key) = &self.key {
             request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));

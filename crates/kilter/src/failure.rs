@@ -39,6 +39,14 @@ impl Failure {
         self
     }
 
+    /// A failure from words of a library that end in `hint: …` on a line of its own.
+    pub(crate) fn worded(exit: Exit, words: &str) -> Self {
+        match words.split_once("\nhint: ") {
+            Some((message, hint)) => Self::new(exit, message).hint(hint.replace("\nhint: ", "\n")),
+            None => Self::new(exit, words),
+        }
+    }
+
     /// A file could not be read: says which, and why.
     pub(crate) fn reading(path: &std::path::Path, error: &std::io::Error) -> Self {
         Self::unavailable(format!("cannot read `{}`: {error}", path.display()))

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use kilter_core::Exit;
 use serde::Serialize;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Failure;
 
 /// Writes results to standard output, and everything said about them to standard error.
 #[derive(Debug, Clone, Copy)]
@@ -124,6 +124,15 @@ impl Out {
         let _ = writeln!(std::io::stderr().lock(), "{text}");
     }
 
+    /// An error that does not end the command.
+    pub(crate) fn error(&self, text: &str, hint: Option<&str>) {
+        let word = paint(self.err_colour, Style::Red, "error:");
+        self.note(&format!("{word} {text}"));
+        if let Some(hint) = hint {
+            self.hint(hint);
+        }
+    }
+
     /// A warning with what to do next.
     pub(crate) fn warn(&self, text: &str, hint: Option<&str>) {
         let word = paint(self.err_colour, Style::Yellow, "warning:");
@@ -141,11 +150,7 @@ impl Out {
 
     /// A failure, rendered; the exit code of the process.
     pub(crate) fn failure(&self, failure: &Failure) -> ExitCode {
-        let word = paint(self.err_colour, Style::Red, "error:");
-        self.note(&format!("{word} {}", failure.message));
-        if let Some(hint) = &failure.hint {
-            self.hint(hint);
-        }
+        self.error(&failure.message, failure.hint.as_deref());
         ExitCode::from(failure.exit.code())
     }
 
@@ -170,16 +175,6 @@ impl Out {
         };
         self.note(text.trim_end());
         ExitCode::from(Exit::Usage.code())
-    }
-
-    /// Prints `value` as JSON or `text` as it is.
-    pub(crate) fn result(&self, json: bool, value: &impl Serialize, text: &str) -> Outcome {
-        if json {
-            self.json(value)?;
-        } else {
-            self.raw(text.as_bytes())?;
-        }
-        Ok(Exit::Ok)
     }
 }
 

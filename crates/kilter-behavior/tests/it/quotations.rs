@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kilter_behavior::read;
 use serde::Deserialize;
 
-use crate::fixtures::{Catalogue, Mode, Quiet, fail, files, first_difference, judge_quiet};
+use crate::catalogue::{Catalogue, Mode, Quiet, fail, files, first_difference, judge_quiet};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -16,6 +16,8 @@ pub(super) struct Slot {
     pub(super) name: String,
     pub(super) arguments: String,
     tracker: Tracker,
+    /// Its name came once more after complete arguments, alone: a repetition, unless arguments follow.
+    again: bool,
 }
 
 impl Slot {
@@ -54,6 +56,8 @@ pub(super) struct Slots {
     pub(super) list: Vec<Slot>,
     declared: Vec<String>,
     habits: Vec<&'static str>,
+    /// The name of the call that is about to open, when an earlier fragment carried it.
+    carry: Option<String>,
 }
 
 impl Slots {
@@ -118,8 +122,10 @@ impl Slots {
             let slot = match self.find(d, deltas, position, &before) {
                 Some(slot) => slot,
                 None => {
+                    let name = self.carry.take().unwrap_or_default();
                     self.list.push(Slot {
                         wire: d.index,
+                        name,
                         ..Slot::default()
                     });
                     self.list.len() - 1
@@ -205,6 +211,11 @@ impl Slots {
             },
             _ => false,
         };
+        let follows = !text.is_empty() && slot.again && d.name.is_none();
+        let opens = opens || follows;
+        if follows {
+            self.carry = Some(slot.name.clone());
+        }
         if opens {
             if d.index.is_some() {
                 self.habit("index:same");
@@ -235,6 +246,7 @@ impl Slots {
             slot.id.clone_from(&d.id);
         }
         if let Some(step) = grown {
+            slot.again = step == NameStep::Nothing && slot.progress() == Progress::Complete;
             match &step {
                 NameStep::First => {
                     slot.name

@@ -76,7 +76,10 @@ pub(super) fn from_prose(message: &str) -> Option<String> {
             let near = format!("{before}{lead}").trim_end().to_lowercase();
             let last = near.rsplit(char::is_whitespace).next().unwrap_or("");
             let behind = tail.trim_start().to_lowercase();
-            if BEFORE.contains(&last) || AFTER.iter().any(|a| behind.starts_with(a)) {
+            if BEFORE.contains(&last)
+                || near.ends_with("unknown name")
+                || AFTER.iter().any(|a| behind.starts_with(a))
+            {
                 return Some(match scope {
                     Some(s) if !word.starts_with(s) => format!("{s}.{word}"),
                     _ => word.to_owned(),

@@ -1,5 +1,7 @@
 //! The command tree: what can be typed, and the help that says so.
 
+pub(crate) mod fit;
+pub(crate) mod mock;
 pub(crate) mod parse;
 pub(crate) mod small;
 
@@ -79,8 +81,12 @@ pub(crate) struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Probe a model and print its behaviour card
+    Fit(fit::Fit),
     /// Read raw model text: calls, content and reasoning out
     Parse(parse::Parse),
+    /// Serve scripted models that misbehave on purpose
+    Mock(mock::Mock),
     /// Say what is installed, what answers and what is missing
     Doctor(small::Doctor),
     /// Print a completion script for a shell

@@ -1,8 +1,10 @@
 //! One file per command; each takes its arguments and the output, and says how it ended.
 
 mod doctor;
+mod fit;
 mod generate;
 mod man;
+mod mock;
 mod orient;
 mod parse;
 mod parse_lines;
@@ -16,6 +18,8 @@ pub(crate) fn run(cli: Cli, out: &Out) -> Outcome {
     let global = &cli.global;
     match cli.command {
         None => orient::run(out),
+        Some(Command::Fit(args)) => wait(fit::run(&args, global, out)),
+        Some(Command::Mock(args)) => wait(mock::run(&args, out)),
         Some(Command::Parse(args)) => parse::run(&args, out),
         Some(Command::Doctor(args)) => wait(doctor::run(&args, global, out)),
         Some(Command::Completions(args)) => man::completions(&args, out),

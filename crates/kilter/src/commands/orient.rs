@@ -17,7 +17,7 @@ const START: [(&str, &str); 6] = [
     ),
     (
         "kilter serve --backend URL",
-        "working tool calls at http://127.0.0.1:4141/v1",
+        "working tool calls at http://127.0.0.1:8787/v1",
     ),
     (
         "kilter parse FILE",

@@ -1,0 +1,108 @@
+//! `kilter mock`: scripted models over real HTTP.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use kilter_core::Exit;
+use kilter_mock::{MockServer, Script, demo};
+use serde_json::json;
+
+use crate::cli::mock::Mock;
+use crate::failure::{Failure, Outcome};
+use crate::output::{Out, Style};
+use crate::signals;
+
+pub(crate) async fn run(args: &Mock, out: &Out) -> Outcome {
+    if args.list_demos {
+        return list(args, out);
+    }
+    let mut scripts = Vec::new();
+    for path in &args.scripts {
+        scripts.push(read(path)?);
+    }
+    if scripts.is_empty() || !args.demo.is_empty() {
+        scripts.extend(demos(&args.demo)?);
+    }
+    if let Some(seed) = args.seed {
+        scripts = scripts.into_iter().map(|s| s.seeded(seed)).collect();
+    }
+    let names: Vec<String> = scripts.iter().map(|s| s.name().to_owned()).collect();
+    let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
+    let server = MockServer::start(scripts, addr)
+        .await
+        .map_err(|e| Failure::worded(Exit::Unavailable, &e.to_string()))?;
+    if args.json {
+        out.json_line(&json!({"url": server.url(), "models": names}))?;
+    } else {
+        out.line(&format!("{} serves", out.paint(Style::Bold, &server.url())))?;
+        for name in &names {
+            out.line(&format!("  {name}"))?;
+        }
+        out.line("These are scripts, not models. Ctrl-C ends it.")?;
+        out.line(&format!(
+            "next: kilter fit {} --model {}",
+            server.url(),
+            names.first().map_or("NAME", String::as_str)
+        ))?;
+    }
+    signals::stop().await;
+    server.shutdown().await;
+    Ok(Exit::Ok)
+}
+
+fn read(path: &Path) -> Result<Script, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|e| Failure::reading(path, &e))?;
+    let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+    let script = Script::from_toml(&text)
+        .map_err(|e| e.in_file(path.display().to_string()))
+        .map_err(|e| Failure::worded(Exit::Usage, &e.to_string()))?;
+    // A script without a name answers to the name of its file.
+    Ok(match stem {
+        Some(stem) if script.name() == "mock" => script.named(&stem),
+        _ => script,
+    })
+}
+
+fn all() -> Result<Vec<Script>, Failure> {
+    demo::all().map_err(|e| Failure::new(Exit::Internal, e.to_string()))
+}
+
+fn demos(names: &[String]) -> Result<Vec<Script>, Failure> {
+    let all = all()?;
+    if names.is_empty() {
+        return Ok(all);
+    }
+    names
+        .iter()
+        .map(|name| {
+            all.iter()
+                .find(|s| s.name() == name)
+                .cloned()
+                .ok_or_else(|| {
+                    Failure::usage(format!("there is no demonstration model `{name}`"))
+                        .hint("`kilter mock --list-demos` lists them")
+                })
+        })
+        .collect()
+}
+
+fn list(args: &Mock, out: &Out) -> Outcome {
+    let all = all()?;
+    if args.json {
+        let list: Vec<_> = all
+            .iter()
+            .map(|s| json!({"name": s.name(), "about": s.about()}))
+            .collect();
+        out.json(&list)?;
+    } else {
+        for script in &all {
+            let name = format!("{:<20}", script.name());
+            out.line(&format!(
+                "{}{}",
+                out.paint(Style::Bold, &name),
+                script.about().unwrap_or_default()
+            ))?;
+        }
+    }
+    Ok(Exit::Ok)
+}
