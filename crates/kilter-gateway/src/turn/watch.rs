@@ -1,0 +1,729 @@
+//! The engine that reads a stream while it passes: events in, events out, an observation at the end.
+//!
+//! It does no I/O and holds no clock: the driver tells it the time. For an answer that may not be
+//! touched it runs on a copy and what it would send is thrown away.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::Bytes;
+use kilter_behavior::{Action, Decision, TurnReader, TurnSummary};
+use kilter_core::{EventKind, FinishReason, Observation, ToolCall, id};
+use kilter_wire::ApiError;
+use kilter_wire::chat::{
+    Accumulator, Chunk, ChunkWriter, Rewrite, ToolStream, kilter_members, sum_usage, true_finish,
+};
+use kilter_wire::sse::{self, Event, SseError};
+use serde_json::{Map, Value};
+
+use super::Turn;
+use super::queue::{Decided, Item};
+use crate::error::TurnError;
+
+/// An event after its edits, held because it may be the last one.
+#[derive(Debug)]
+struct Held {
+    raw: Bytes,
+    edit: Option<Rewrite>,
+    chunk: Option<Chunk>,
+}
+
+/// The engine of one client turn, over all answers that it takes.
+pub(crate) struct Watch {
+    reader: Option<TurnReader>,
+    read: bool,
+    summary: TurnSummary,
+    decided: Decided,
+    queue: VecDeque<Item>,
+    acc: Accumulator,
+    tools: ToolStream,
+    writer: Option<ChunkWriter>,
+    answer_id: Option<String>,
+    out: Vec<Bytes>,
+    tail: Vec<Held>,
+    hold_tail: bool,
+    native: bool,
+    content: String,
+    reasoning: String,
+    calls: Vec<ToolCall>,
+    finish: Option<FinishReason>,
+    done: Option<Bytes>,
+    tidy: bool,
+    /// Nothing more is read of this stream.
+    over: bool,
+    failure: Option<ApiError>,
+    part: usize,
+    usage: Vec<String>,
+    role_sent: bool,
+    window: Option<Duration>,
+    deferred: Option<Duration>,
+    waiting: Option<Duration>,
+}
+
+impl Watch {
+    /// An engine for a turn.
+    pub(crate) fn new(turn: &Turn) -> Self {
+        Self {
+            reader: None,
+            read: false,
+            summary: TurnSummary::default(),
+            decided: Decided::default(),
+            queue: VecDeque::new(),
+            acc: Accumulator::with_tools(turn.offer.names.clone()),
+            tools: ToolStream::new(turn.id.clone(), turn.offer.names.clone()),
+            writer: None,
+            answer_id: None,
+            out: Vec::new(),
+            tail: Vec::new(),
+            hold_tail: false,
+            native: false,
+            content: String::new(),
+            reasoning: String::new(),
+            calls: Vec::new(),
+            finish: None,
+            done: None,
+            tidy: false,
+            over: false,
+            failure: None,
+            part: 0,
+            usage: Vec::new(),
+            role_sent: false,
+            window: None,
+            deferred: None,
+            waiting: None,
+        }
+    }
+
+    /// Whether the stream said its last word.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over || self.done.is_some()
+    }
+
+    /// Whether the stream failed.
+    pub(crate) fn failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// What may go out now.
+    pub(crate) fn take(&mut self) -> Option<Bytes> {
+        match self.out.len() {
+            0 => None,
+            1 => self.out.pop(),
+            _ => Some(Bytes::from(std::mem::take(&mut self.out).concat())),
+        }
+    }
+
+    /// When [`Watch::tick`] is due, in time since the request.
+    pub(crate) fn deadline(&self, hold_back: Duration) -> Option<Duration> {
+        let first = match (self.window, self.deferred) {
+            (Some(a), Some(b)) => a.min(b),
+            (a, b) => a.or(b)?,
+        };
+        Some(first + hold_back)
+    }
+
+    /// The time that text may be held back is over.
+    pub(crate) fn tick(&mut self, turn: &mut Turn, now: Duration) {
+        if self.window.take().is_some()
+            && let Some(r) = &mut self.reader
+        {
+            r.deadline_passed(&mut self.decided);
+        }
+        self.settle(turn, true, now);
+        self.deferred = None;
+    }
+
+    /// Takes in one event.
+    pub(crate) fn event(&mut self, turn: &mut Turn, event: Result<Event, SseError>, now: Duration) {
+        if self.is_over() {
+            return;
+        }
+        let e = match event {
+            Err(SseError::TooLong { limit, .. }) => {
+                let e = TurnError::Endless {
+                    backend: turn.backend().to_owned(),
+                    limit: limit as u64,
+                    unit: "bytes",
+                    what: "event",
+                    key: "event_bytes",
+                };
+                return self.fail(turn, &e, now);
+            }
+            Err(SseError::NotUtf8 { raw, .. }) => {
+                // Not ours to mend: a client that reads bytes loosely still gets them.
+                return self.pass(turn, Item::new(raw, None), now);
+            }
+            Ok(e) => e,
+        };
+        if e.id.is_some() || e.retry.is_some() {
+            // With these fields, a comment alone is an event with empty data to some clients.
+            self.tidy = true;
+            turn.actions.add("sse", "tidied");
+        }
+        if e.comment_only {
+            if !self.tidy {
+                self.pass(turn, Item::new(e.raw, None), now);
+            }
+            return;
+        }
+        if e.is_done() {
+            self.acc.done();
+            self.done = Some(if self.tidy {
+                Bytes::from_static(sse::DONE)
+            } else {
+                e.raw
+            });
+            return;
+        }
+        match Chunk::parse(e.data) {
+            Ok(chunk) => self.chunk(turn, e.raw, chunk, now),
+            Err(_) => self.pass(turn, Item::new(e.raw, None), now),
+        }
+    }
+
+    fn pass(&mut self, turn: &mut Turn, item: Item, now: Duration) {
+        self.queue.push_back(item);
+        self.settle(turn, false, now);
+    }
+
+    fn chunk(&mut self, turn: &mut Turn, raw: Bytes, chunk: Chunk, now: Duration) {
+        self.acc.push(&chunk);
+        if let Some(error) = &chunk.error {
+            let error = error.clone();
+            self.flush(turn, now);
+            self.release_tail();
+            let plain = chunk
+                .body()
+                .get("error")
+                .is_some_and(|e| kilter_wire::json::member(e, "message").is_some());
+            self.out.push(if plain && !self.tidy {
+                raw
+            } else {
+                error.to_event()
+            });
+            turn.events.push(EventKind::ModelError {
+                status: error.status,
+                kind: error.kind.clone(),
+                message: error.message.chars().take(400).collect(),
+            });
+            self.failure = Some(error);
+            self.over = true;
+            return;
+        }
+        if self.writer.is_none() {
+            self.writer = Some(ChunkWriter::like(&chunk));
+            self.answer_id = chunk.id().map(|i| i.into_owned());
+        }
+        let one = match &chunk.choices[..] {
+            [c] if c.index == 0 => Some(c.clone()),
+            _ => None,
+        };
+        let Some(c) = one else {
+            return self.pass(turn, Item::new(raw, Some(chunk)), now);
+        };
+        let mut item = Item::new(raw, Some(chunk));
+        if !c.tool_calls.is_empty() {
+            if !self.native {
+                self.native = true;
+                if let Some(r) = &mut self.reader {
+                    r.native_seen(&mut self.decided);
+                }
+                self.settle(turn, true, now);
+                self.give_back_calls(turn);
+            }
+            let pushed = self.tools.push(&c.tool_calls);
+            if pushed.changed {
+                item.tools = Some(pushed);
+            }
+        }
+        if let Some(text) = c.content.filter(|t| !t.is_empty())
+            && !self.read
+        {
+            if self.reader.is_none() {
+                let cfg = turn.reader(self.answer_id.as_deref());
+                if matches!(cfg.split, kilter_behavior::Split::Unlearnt) {
+                    self.window = Some(now);
+                }
+                let mut r = TurnReader::new(cfg);
+                if self.native {
+                    r.native_seen(&mut self.decided);
+                }
+                self.reader = Some(r);
+            }
+            if let Some(r) = &mut self.reader {
+                r.push(&text, &mut self.decided);
+            }
+            item.text = text;
+        }
+        let Some(finish) = c.finish else {
+            return self.pass(turn, item, now);
+        };
+        self.finish = Some(finish.clone());
+        self.end_reader(turn);
+        self.settle(turn, true, now);
+        for mut left in std::mem::take(&mut self.queue) {
+            left.give_up();
+            self.emit(turn, left);
+        }
+        if !item.fill(&mut self.decided) {
+            item.give_up();
+        }
+        let fragments = self.tools.finish(Some(&finish));
+        if !fragments.is_empty()
+            && let Some(w) = &self.writer
+        {
+            self.out.push(sse::encode_data(&w.fragments(0, &fragments)));
+        }
+        for a in self.tools.actions() {
+            turn.actions.add("tool_calls", a);
+        }
+        self.hold_tail = self.must_hold(turn, &item, &finish);
+        self.emit(turn, item);
+        self.note_wait(turn, now);
+    }
+
+    /// Whether the last events must wait for the end of the stream, because they may have to say
+    /// something else.
+    fn must_hold(&self, turn: &Turn, item: &Item, finish: &FinishReason) -> bool {
+        let nothing_said = self.content.trim().is_empty() && item.content.trim().is_empty();
+        let calls = self.tools.calls();
+        self.part > 0
+            || !turn.actions.is_empty()
+            || !self.calls.is_empty()
+            || (nothing_said && !self.native)
+            || (*finish == FinishReason::ToolCalls && !self.native)
+            || true_finish(Some(finish), &calls, None, None).as_ref() != Some(finish)
+    }
+
+    fn end_reader(&mut self, turn: &mut Turn) {
+        if self.read {
+            return;
+        }
+        self.read = true;
+        self.window = None;
+        if let Some(r) = self.reader.take() {
+            self.summary = r.finish(&mut self.decided);
+        }
+        let mark = self.answer_id.clone().unwrap_or_else(|| turn.id.clone());
+        if self.native {
+            self.give_back_calls(turn);
+        }
+        for (i, mut call) in std::mem::take(&mut self.decided.calls)
+            .into_iter()
+            .enumerate()
+        {
+            if call.id.is_none() {
+                call.id = Some(id::call_id(&mark, i, &call.name, &call.arguments));
+            }
+            turn.recovered(&call);
+            self.calls.push(call);
+        }
+        for r in &self.decided.rejected {
+            turn.rejected(r);
+        }
+    }
+
+    /// Native calls came after calls were read from text: the text is given back.
+    fn give_back_calls(&mut self, turn: &mut Turn) {
+        let text = std::mem::take(&mut self.decided.call_text);
+        self.decided.calls.clear();
+        if text.is_empty() {
+            return;
+        }
+        turn.actions.add("released", "native");
+        self.content.push_str(&text);
+        if let Some(w) = &self.writer {
+            self.out.push(sse::encode_data(&w.content(0, &text)));
+        }
+    }
+
+    /// Sends every event whose text is decided. A decided part of an undecided event is sent too
+    /// when `force` is set or more events wait behind it.
+    fn settle(&mut self, turn: &mut Turn, force: bool, now: Duration) {
+        while let Some(mut item) = self.queue.pop_front() {
+            if item.fill(&mut self.decided) {
+                self.emit(turn, item);
+                continue;
+            }
+            if item.has_part() {
+                if force || !self.queue.is_empty() {
+                    self.emit_part(turn, &mut item);
+                    self.deferred = None;
+                } else if self.deferred.is_none() {
+                    self.deferred = Some(now);
+                }
+            }
+            self.queue.push_front(item);
+            break;
+        }
+        self.note_wait(turn, now);
+    }
+
+    fn note_wait(&mut self, turn: &mut Turn, now: Duration) {
+        if self.queue.is_empty() {
+            self.deferred = None;
+            if let Some(since) = self.waiting.take() {
+                turn.held += now.saturating_sub(since);
+            }
+        } else if self.waiting.is_none() {
+            self.waiting = Some(now);
+        }
+    }
+
+    /// Everything that waits goes out as it is.
+    fn flush(&mut self, turn: &mut Turn, now: Duration) {
+        self.end_reader(turn);
+        self.settle(turn, true, now);
+        for mut left in std::mem::take(&mut self.queue) {
+            left.give_up();
+            self.emit(turn, left);
+        }
+        self.note_wait(turn, now);
+    }
+
+    fn emit_part(&mut self, turn: &mut Turn, item: &mut Item) {
+        let content = std::mem::take(&mut item.content);
+        let reasoning = std::mem::take(&mut item.reasoning);
+        self.content.push_str(&content);
+        self.reasoning.push_str(&reasoning);
+        if !reasoning.is_empty() {
+            turn.split(&self.summary);
+        }
+        if let (false, Some(chunk)) = (item.split, &item.chunk) {
+            let mut edit = Rewrite::chunk(chunk);
+            self.rewrite_texts(turn, chunk, &mut edit, &content, &reasoning);
+            self.send(Held {
+                raw: Bytes::new(),
+                edit: Some(edit),
+                chunk: None,
+            });
+        } else {
+            self.send_texts(&content, &reasoning);
+        }
+        item.split = true;
+    }
+
+    fn send_texts(&mut self, content: &str, reasoning: &str) {
+        let Some(w) = &self.writer else { return };
+        let mut chunks = Vec::new();
+        if !reasoning.is_empty() {
+            chunks.push(w.reasoning(0, reasoning));
+        }
+        if !content.is_empty() {
+            chunks.push(w.content(0, content));
+        }
+        for c in chunks {
+            self.out.push(sse::encode_data(&c));
+        }
+    }
+
+    fn rewrite_texts(
+        &self,
+        turn: &mut Turn,
+        chunk: &Chunk,
+        edit: &mut Rewrite,
+        content: &str,
+        reasoning: &str,
+    ) {
+        let had = chunk.choices.first().and_then(|c| c.reasoning.as_ref());
+        if let Some(r) = had
+            && r.field != "reasoning_content"
+            && let Some(from) = edit.name_reasoning(0, &r.field, &r.text)
+        {
+            turn.actions.add("reasoning_field", &from);
+        }
+        if content.is_empty() {
+            edit.remove_content(0);
+        } else {
+            edit.set_content(0, Some(content));
+        }
+        if !reasoning.is_empty() {
+            let all = had.map_or(String::new(), |r| r.text.clone()) + reasoning;
+            edit.set_reasoning(0, Some(&all));
+        }
+        for n in edit.notes() {
+            if let Some((k, v)) = n.split_once(':') {
+                turn.actions.add(k, v);
+            }
+        }
+    }
+
+    /// Sends one event whose text is decided.
+    fn emit(&mut self, turn: &mut Turn, item: Item) {
+        self.content.push_str(&item.content);
+        self.reasoning.push_str(&item.reasoning);
+        if !item.reasoning.is_empty() {
+            turn.split(&self.summary);
+        }
+        if item.split {
+            return self.send_texts(&item.content, &item.reasoning);
+        }
+        let Some(chunk) = item.chunk else {
+            return self.send(Held {
+                raw: item.raw,
+                edit: None,
+                chunk: None,
+            });
+        };
+        let Some(c) = chunk.choices.first() else {
+            return self.send(Held {
+                raw: item.raw,
+                edit: None,
+                chunk: Some(chunk),
+            });
+        };
+        let renames = c
+            .reasoning
+            .as_ref()
+            .is_some_and(|r| r.field != "reasoning_content");
+        let again = self.part > 0 && c.role.is_some();
+        let other = self.part > 0;
+        let parts = c.content_is_parts && c.content.is_some();
+        self.role_sent |= c.role.is_some();
+        if !(item.cut || renames || parts || item.tools.is_some() || other) {
+            return self.send(Held {
+                raw: item.raw,
+                edit: None,
+                chunk: Some(chunk),
+            });
+        }
+        let mut edit = Rewrite::chunk(&chunk);
+        if item.cut || parts {
+            self.rewrite_texts(turn, &chunk, &mut edit, &item.content, &item.reasoning);
+        } else if let Some(r) = c.reasoning.as_ref().filter(|_| renames)
+            && let Some(from) = edit.name_reasoning(0, &r.field, &r.text)
+        {
+            turn.actions.add("reasoning_field", &from);
+        }
+        let mut calls = c.tool_calls.len();
+        if let Some(p) = &item.tools {
+            let list: Vec<String> = p.fragments.iter().map(|f| f.json.clone()).collect();
+            calls = list.len();
+            edit.set_tool_calls(0, &list);
+        }
+        if again {
+            edit.said(0, |d| {
+                d.remove("role");
+            });
+        }
+        let silent = item.content.is_empty()
+            && (item.reasoning.is_empty() && c.reasoning.is_none())
+            && calls == 0
+            && (c.role.is_none() || again)
+            && c.finish.is_none()
+            && c.refusal.is_none()
+            && c.function_call.is_none()
+            && chunk.usage.is_none();
+        if silent {
+            return;
+        }
+        self.send(Held {
+            raw: item.raw,
+            edit: Some(edit),
+            chunk: Some(chunk),
+        });
+    }
+
+    /// Sends or holds an event.
+    fn send(&mut self, held: Held) {
+        if self.hold_tail {
+            self.tail.push(held);
+        } else {
+            let bytes = self.encode(held);
+            self.out.push(bytes);
+        }
+    }
+
+    fn encode(&self, held: Held) -> Bytes {
+        let rename = self.part > 0;
+        match (held.edit, held.chunk) {
+            (None, Some(chunk)) if rename => self.encode_edit(Rewrite::chunk(&chunk)),
+            (None, Some(chunk)) if self.tidy => sse::encode_data(&chunk.body().to_text()),
+            (None, _) => held.raw,
+            (Some(edit), _) => self.encode_edit(edit),
+        }
+    }
+
+    fn encode_edit(&self, mut edit: Rewrite) -> Bytes {
+        if self.part > 0
+            && let Some(id) = &self.answer_id
+        {
+            // One turn has one id, over however many answers.
+            edit.body().set_str("id", id);
+        }
+        sse::encode_data(&edit.to_text())
+    }
+
+    fn release_tail(&mut self) {
+        self.hold_tail = false;
+        for held in std::mem::take(&mut self.tail) {
+            let bytes = self.encode(held);
+            self.out.push(bytes);
+        }
+    }
+
+    /// A failure of ours or of the transport: the client is told, and nothing follows.
+    pub(crate) fn fail(&mut self, turn: &mut Turn, e: &TurnError, now: Duration) {
+        turn.lost(e);
+        turn.failed = true;
+        self.flush(turn, now);
+        // A finish that waits for its end would look like success.
+        self.tail.clear();
+        let error = ApiError::new(e.status().as_u16(), e.kind(), e.to_string()).with_code(e.code());
+        self.out.push(error.to_event());
+        self.failure = Some(error);
+        self.over = true;
+    }
+
+    /// The upstream's bytes ended. `None` when there is nothing to decide any more.
+    pub(crate) fn end(&mut self, turn: &mut Turn, now: Duration) -> Observation {
+        if self.failure.is_none() {
+            if self.finish.is_none() && self.done.is_none() {
+                let e = TurnError::Cut {
+                    backend: turn.backend().to_owned(),
+                    why: "the stream ended without a `finish_reason` and without `[DONE]`".into(),
+                };
+                self.fail(turn, &e, now);
+            } else {
+                self.flush(turn, now);
+            }
+        }
+        let acc = std::mem::replace(
+            &mut self.acc,
+            Accumulator::with_tools(turn.offer.names.clone()),
+        );
+        let whole = acc.finish().into_iter().next().unwrap_or_default();
+        let mut obs = whole.observation(turn.facts.clone());
+        obs.content.clone_from(&self.content);
+        if !self.reasoning.is_empty() {
+            obs.reasoning
+                .get_or_insert_default()
+                .push_str(&self.reasoning);
+        }
+        obs.reasoning_place = obs
+            .reasoning_place
+            .or_else(|| self.summary.reasoning_place.clone());
+        obs.recovered.clone_from(&self.calls);
+        obs.rejected = self
+            .decided
+            .rejected
+            .iter()
+            .map(|r| (r.dialect.clone(), r.reason))
+            .collect();
+        obs.openers.clone_from(&self.summary.openers);
+        if let Some(e) = &self.failure {
+            obs.error = Some(e.to_transport());
+        }
+        if let Some(u) = whole.usage {
+            self.usage.push(u.raw);
+        }
+        obs
+    }
+
+    /// The turn goes on with another answer: what waited for the end of the first is dropped.
+    pub(crate) fn next_part(&mut self, turn: &Turn) {
+        self.part += 1;
+        self.tail.clear();
+        self.hold_tail = false;
+        self.finish = None;
+        self.done = None;
+        self.read = false;
+        self.reader = None;
+        self.summary = TurnSummary::default();
+        self.decided = Decided::default();
+        self.tools = ToolStream::new(turn.id.clone(), turn.offer.names.clone());
+        self.native = false;
+        self.content.clear();
+        self.reasoning.clear();
+    }
+
+    /// Sends what was decided, and the end mark. Returns the terminal reason as sent.
+    pub(crate) fn conclude(
+        &mut self,
+        turn: &mut Turn,
+        decision: &Decision,
+    ) -> Option<FinishReason> {
+        if self.failure.is_some() {
+            return None;
+        }
+        let mut sent = self.finish.clone();
+        if let Some(truth) = self.truth(decision)
+            && Some(&truth) != sent.as_ref()
+        {
+            turn.actions.add("finish", truth.as_str());
+            sent = Some(truth);
+        }
+        let mut members = Map::new();
+        if let Action::OfferCandidate { text } = &decision.action {
+            members.insert("content_candidate".into(), Value::String(text.clone()));
+            turn.actions.add("candidate", "1");
+        }
+        if self.done.is_none() {
+            turn.actions.add("done", "added");
+        }
+        let parts: Vec<&str> = self.usage.iter().map(String::as_str).collect();
+        members.extend(kilter_members(turn.actions.words(), &parts));
+        if let Some(w) = &self.writer {
+            for (i, call) in self.calls.iter().enumerate() {
+                let id = call.id.as_deref().unwrap_or_default();
+                for chunk in w.call(0, i, id, call) {
+                    self.out.push(sse::encode_data(&chunk));
+                }
+            }
+        }
+        let mut tail = std::mem::take(&mut self.tail);
+        self.hold_tail = false;
+        let has_finish = tail.iter().any(|h| {
+            let c = h.chunk.as_ref();
+            c.is_some_and(|c| c.choices.iter().any(|c| c.finish.is_some()))
+        });
+        let last = tail.iter().rposition(|h| h.chunk.is_some());
+        if let (false, Some(w), false) = (has_finish, &self.writer, self.calls.is_empty()) {
+            // No finish chunk came, and calls want one.
+            let reason = sent.get_or_insert(FinishReason::ToolCalls);
+            let kilter = if last.is_none() {
+                members.clone()
+            } else {
+                Map::new()
+            };
+            let chunk = w.finish(0, reason, &kilter);
+            self.out.push(sse::encode_data(&chunk));
+        }
+        for (i, mut held) in tail.drain(..).enumerate() {
+            if let Some(chunk) = &held.chunk {
+                let finishes = chunk.choices.first().is_some_and(|c| c.finish.is_some());
+                let retells = finishes
+                    && sent.as_ref() != chunk.choices.first().and_then(|c| c.finish.as_ref());
+                let sums = parts.len() > 1 && chunk.usage.is_some();
+                let signs = Some(i) == last && !members.is_empty();
+                if retells || sums || signs {
+                    let mut edit = held.edit.take().unwrap_or_else(|| Rewrite::chunk(chunk));
+                    if let (true, Some(reason)) = (retells, &sent) {
+                        edit.set_finish(0, reason);
+                    }
+                    if sums {
+                        edit.set_usage(&sum_usage(&parts));
+                    }
+                    if signs {
+                        edit.set_kilter(&members);
+                    }
+                    held.edit = Some(edit);
+                }
+            }
+            let bytes = self.encode(held);
+            self.out.push(bytes);
+        }
+        let done = self.done.take();
+        self.out.push(done.unwrap_or(Bytes::from_static(sse::DONE)));
+        sent
+    }
+
+    /// The true terminal reason: the ladder's, else what whole and cut calls say.
+    fn truth(&self, decision: &Decision) -> Option<FinishReason> {
+        if decision.finish.is_some() {
+            return decision.finish.clone();
+        }
+        let calls = self.tools.calls();
+        true_finish(self.finish.as_ref(), &calls, None, None)
+    }
+}
