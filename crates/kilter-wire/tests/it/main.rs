@@ -7,6 +7,7 @@ mod finish;
 mod json;
 mod raw;
 mod reasoning;
+mod replay;
 mod request;
 mod rewrite;
 mod sse;
