@@ -35,6 +35,10 @@ pub(crate) struct Mock {
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 
+    /// Append each finished request and what became of it, one JSON line each
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
     /// Machine-readable output
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,10 +1,15 @@
 //! `kilter mock`: scripted models over real HTTP.
 
+use std::fs::File;
+use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use kilter_core::Exit;
-use kilter_mock::{MockServer, Script, demo};
+use kilter_mock::{
+    MockOptions, MockServer, Observer, Outcome as MockOutcome, RequestRecord, Script, demo,
+};
 use serde_json::json;
 
 use crate::cli::mock::Mock;
@@ -28,7 +33,14 @@ pub(crate) async fn run(args: &Mock, out: &Out) -> Outcome {
     }
     let names: Vec<String> = scripts.iter().map(|s| s.name().to_owned()).collect();
     let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
-    let server = MockServer::start(scripts, addr)
+    let mut options = MockOptions {
+        addr,
+        ..MockOptions::default()
+    };
+    if let Some(path) = &args.log {
+        options.observer = Some(log_to(path)?);
+    }
+    let server = MockServer::start_with(scripts, options)
         .await
         .map_err(|e| Failure::worded(Exit::Unavailable, &e.to_string()))?;
     if args.json {
@@ -48,6 +60,36 @@ pub(crate) async fn run(args: &Mock, out: &Out) -> Outcome {
     signals::stop().await;
     server.shutdown().await;
     Ok(Exit::Ok)
+}
+
+/// Writes each request down when it has ended.
+fn log_to(path: &Path) -> Result<Observer, Failure> {
+    let file = File::options()
+        .create(true)
+        .append(true)
+        .open(path)
+        .map_err(|e| Failure::reading(path, &e))?;
+    let file = Mutex::new(file);
+    Ok(Arc::new(move |record: &RequestRecord| {
+        let outcome = match record.outcome {
+            MockOutcome::Running => "running",
+            MockOutcome::Complete => "complete",
+            MockOutcome::ClientGone => "client_gone",
+            MockOutcome::Cut => "cut",
+        };
+        let line = json!({
+            "n": record.n, "at_ms": record.at.as_millis() as u64,
+            "method": record.method, "path": record.path, "headers": record.headers,
+            "body": String::from_utf8_lossy(&record.body), "session": record.session,
+            "slot": record.slot, "model": record.model, "turn": record.turn,
+            "status": record.status, "struck": record.struck, "sent_bytes": record.sent,
+            "outcome": outcome,
+        });
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = writeln!(file, "{line}") {
+            tracing::warn!(%error, "a request was not logged");
+        }
+    }))
 }
 
 fn read(path: &Path) -> Result<Script, Failure> {
