@@ -122,6 +122,19 @@ impl BehaviorProfile {
         }
     }
 
+    /// Takes over other numbers, for a profile that was stored under older ones. What was learnt
+    /// stays.
+    pub fn set_config(&mut self, cfg: ProfileConfig) {
+        self.cfg = cfg.sane();
+        let n = self.cfg.needed;
+        self.reasoning.set_needed(n);
+        self.tools.set_needed(n);
+        self.budget.set_needed(n);
+        self.window.set_needed(n);
+        self.history.set_needed(n);
+        self.shape.set_needed(n);
+    }
+
     /// Takes in one turn as emitted and returns the axes that moved. A turn with an error is no
     /// turn: only what the error states is learnt.
     pub fn observe(&mut self, obs: &Observation, now: Timestamp) -> Vec<Change> {

@@ -72,6 +72,11 @@ impl<T: PartialEq + Clone> Hysteresis<T> {
         Some(std::mem::replace(&mut self.value, seen))
     }
 
+    /// Sets how many contradictions in a row are needed from now on (0 is read as 1).
+    pub fn set_needed(&mut self, needed: u32) {
+        self.needed = needed.max(1);
+    }
+
     /// Replaces the value by a more exact form of itself (a measured figure, say). No move, and the
     /// streak against it stays.
     pub fn refine(&mut self, value: T) {

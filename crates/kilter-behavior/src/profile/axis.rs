@@ -238,6 +238,10 @@ impl<T: AxisValue> Axis<T> {
         self.held.refine(value);
     }
 
+    pub(crate) fn set_needed(&mut self, needed: u32) {
+        self.held.set_needed(needed);
+    }
+
     /// Ends a streak that must be consecutive.
     pub(crate) fn interrupt(&mut self) {
         self.held.interrupt();

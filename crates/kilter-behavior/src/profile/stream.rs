@@ -42,6 +42,12 @@ impl StreamShape {
         self.habits.iter()
     }
 
+    pub(crate) fn set_needed(&mut self, needed: u32) {
+        for axis in self.habits.values_mut() {
+            axis.set_needed(needed);
+        }
+    }
+
     pub(crate) fn observe(
         &mut self,
         obs: &Observation,

@@ -8,9 +8,11 @@
 //! - `prompt_tokens` far below the calibrated estimate *and* below what any text could need, or no
 //!   longer growing while the text grows by a quarter: the window is about that;
 //! - tools declared and `prompt_tokens` as a request without them would have it: the template
-//!   drops them. Compared with a turn without tools where there was one; else with an earlier turn,
-//!   when `prompt_tokens` is explained by the messages alone and grows with them.
+//!   drops them. Compared with the turn without tools whose messages were nearest in length, and
+//!   then only where even the cheapest text leaves no room for tools; without such a turn, with an
+//!   earlier one, when `prompt_tokens` is explained by the messages alone and grows with them.
 
+use std::collections::VecDeque;
 use std::fmt;
 
 use kilter_core::{Observation, TokenEstimate};
@@ -110,7 +112,13 @@ const LONG_CHARS: u64 = 2048;
 const TOOLS_CHARS: u64 = 200;
 /// Characters of declared tools per token that the leanest template makes of them: it leaves out the
 /// JSON around names, types and descriptions.
-const LEANEST_TOOLS: u64 = 12;
+const LEANEST_TOOLS: f64 = 12.0;
+/// Dearest text that servers see, in tokens per character (scripts of one token a character).
+const MOST_TOKENS_PER_CHAR: f64 = 1.0;
+/// Shorter prompts are mostly template and do not calibrate.
+const CALIBRATING_CHARS: u64 = 256;
+/// Turns without tools that are kept to compare with.
+const BARE: usize = 4;
 /// Counts beyond this are no counts of characters or tokens of one request.
 const MOST: u64 = 1 << 40;
 
@@ -131,8 +139,8 @@ pub(crate) struct WindowSense {
     pub(crate) window: Axis<ServedWindow>,
     pub(crate) tools: Axis<ToolsInPrompt>,
     estimate: TokenEstimate,
-    /// The latest turn without tools.
-    bare: Option<Sample>,
+    /// The latest turns without tools.
+    bare: VecDeque<Sample>,
     last: Option<Sample>,
 }
 
@@ -142,9 +150,14 @@ impl WindowSense {
             window: Axis::new(ServedWindow::Unknown, Ambiguity::Ratchet, cfg.needed),
             tools: Axis::new(ToolsInPrompt::Unknown, Ambiguity::Ratchet, cfg.needed),
             estimate: TokenEstimate::default(),
-            bare: None,
+            bare: VecDeque::new(),
             last: None,
         }
+    }
+
+    pub(crate) fn set_needed(&mut self, needed: u32) {
+        self.window.set_needed(needed);
+        self.tools.set_needed(needed);
     }
 
     pub(crate) fn estimate(&self) -> &TokenEstimate {
@@ -222,7 +235,11 @@ impl WindowSense {
         }
         self.judge_window(obs, sample, now, cfg, changes);
         if sample.tools == 0 && sample.text > 0 {
-            self.bare = Some(sample);
+            self.bare.retain(|b| b.text != sample.text);
+            if self.bare.len() >= BARE {
+                self.bare.pop_front();
+            }
+            self.bare.push_back(sample);
         }
         self.last = Some(sample);
     }
@@ -243,30 +260,27 @@ impl WindowSense {
         if s.tools < TOOLS_CHARS || s.text == 0 {
             return None;
         }
-        let least = (s.tools / LEANEST_TOOLS) as f64;
-        if let Some(bare) = self.bare {
-            // What the messages alone would have cost, by the turn that had nothing else.
-            let alone = s.text as f64 * bare.tokens as f64 / bare.text as f64;
-            let noise = if s.text == bare.text {
-                2.0
+        if let Some(bare) = self.bare.iter().min_by_key(|b| b.text.abs_diff(s.text)) {
+            // What the messages alone can have cost: the turn that had nothing else, and the
+            // difference in text at its cheapest and at its dearest.
+            let more = s.text as f64 - bare.text as f64;
+            let (cheap, dear) = (1.0 / MOST_CHARS_PER_TOKEN, MOST_TOKENS_PER_CHAR);
+            let (low, high) = if more >= 0.0 {
+                (more * cheap, more * dear)
             } else {
-                8.0 + alone / 10.0
+                (more * dear, more * cheap)
             };
-            if least <= 2.0 * noise {
-                return None;
-            }
-            let added = s.tokens as f64 - alone;
-            let tokens = s.tokens;
-            return if added >= least {
-                let words =
-                    format!("{tokens} prompt tokens with tools, {alone:.0} expected without");
-                Some((ToolsInPrompt::Kept, words))
-            } else if added <= noise {
-                let words = format!(
-                    "{tokens} prompt tokens with {} characters of tools, as {alone:.0} expected without",
-                    s.tools
-                );
-                Some((ToolsInPrompt::Dropped, words))
+            let tokens = s.tokens as f64;
+            let least = s.tools as f64 / LEANEST_TOOLS;
+            let base = bare.tokens as f64;
+            let figures = format!(
+                "{} prompt tokens with {} characters of tools, {} for {} characters of messages without",
+                s.tokens, s.tools, bare.tokens, bare.text
+            );
+            return if tokens >= base + high + least {
+                Some((ToolsInPrompt::Kept, figures))
+            } else if tokens < (base + low).max(0.0) + least / 2.0 {
+                Some((ToolsInPrompt::Dropped, figures))
             } else {
                 None
             };
@@ -329,10 +343,10 @@ impl WindowSense {
         } else if cut {
             let words = format!("{} prompt tokens where {expected} were expected", s.tokens);
             (ServedWindow::About(s.tokens), words)
-        } else if far || ratio > MOST_CHARS_PER_TOKEN {
-            return;
         } else {
-            if clear || ratio <= 6.0 {
+            // The tools may not be in the count: then only a ratio that text alone has counts.
+            let whole = clear || ratio <= 6.0;
+            if whole && ratio <= MOST_CHARS_PER_TOKEN && chars >= CALIBRATING_CHARS {
                 self.estimate.calibrate(chars, s.tokens);
             }
             let served = s.tokens + obs.usage.completion_tokens.unwrap_or(0).min(MOST);

@@ -156,6 +156,21 @@ fn n_is_what_the_configuration_says() {
 }
 
 #[test]
+fn other_numbers_hold_for_a_stored_profile_and_keep_what_was_learnt() {
+    let mut s = Session::new();
+    s.times(2, &inline_think());
+    s.profile.set_config(ProfileConfig {
+        needed: 3,
+        ..ProfileConfig::default()
+    });
+    assert_eq!(s.profile.split(), armed(true, false));
+    s.times(2, &split_by_server("reasoning"));
+    assert_eq!(s.profile.split(), armed(true, false));
+    s.see(&split_by_server("reasoning"));
+    assert_eq!(s.profile.split(), Split::Suppressed);
+}
+
+#[test]
 fn a_text_dialect_cannot_be_locked_out_by_the_guard() {
     let mut s = Session::new();
     s.times(9, &native_call("read_file", "{}"));

@@ -155,7 +155,7 @@ fn a_declared_tool_that_was_called_reached_the_prompt() {
 }
 
 #[test]
-fn few_characters_of_tools_are_not_judged() {
+fn tools_are_judged_only_where_the_messages_cannot_explain_it() {
     let mut s = Session::new();
     s.see(&turn(8_000, 0, 2_000));
     s.times(9, &turn(8_000, 250, 2_000));
@@ -170,6 +170,108 @@ fn few_characters_of_tools_are_not_judged() {
     assert_eq!(
         s.profile.tools_in_prompt(),
         ToolsInPrompt::Unknown,
-        "lost in the noise"
+        "lost in the text"
     );
+    // A short first prompt is mostly template: 37 tokens for 32 characters. Text that follows is
+    // far cheaper, and the tools are there.
+    let mut s = Session::new();
+    s.see(&turn(32, 0, 37));
+    s.times(9, &turn(2_000, 4_000, 1_525));
+    assert_ne!(s.profile.tools_in_prompt(), ToolsInPrompt::Dropped);
+}
+
+#[test]
+fn a_short_first_prompt_does_not_spoil_the_estimate() {
+    let mut s = Session::new();
+    s.times(3, &turn(32, 0, 37));
+    assert!(!s.profile.token_estimate().is_calibrated());
+    s.times(3, &turn(8_000, 0, 2_000));
+    assert_eq!(s.profile.token_estimate().tokens(4_000), 1_000);
+}
+
+#[test]
+fn what_a_real_server_counted_tells_its_templates_apart() {
+    let root = std::env::var("KILTER_CORPUS").map_or_else(
+        |_| {
+            std::path::PathBuf::from(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../../shared/corpus"
+            ))
+        },
+        std::path::PathBuf::from,
+    );
+    let captures = root.join("captures");
+    if !captures.is_dir() {
+        println!(
+            "no corpus at {}: set KILTER_CORPUS; this test checked nothing",
+            captures.display()
+        );
+        return;
+    }
+    for (dir, tools) in [
+        ("smollm2-135m-xllamacpp", ToolsInPrompt::Dropped),
+        ("smollm2-135m-tooltmpl-xllamacpp", ToolsInPrompt::Kept),
+        ("gemma3-270m-base-xllamacpp", ToolsInPrompt::Dropped),
+        ("gemma3-270m-base-tooltmpl-xllamacpp", ToolsInPrompt::Kept),
+    ] {
+        let mut s = Session::new();
+        // Twice, as a client that asks again: N is two.
+        for obs in [observed(&captures.join(dir)), observed(&captures.join(dir))].concat() {
+            s.see(&obs);
+        }
+        assert_eq!(s.profile.tools_in_prompt(), tools, "{dir}");
+        let refuses = captures.join(dir).join("18_context_overflow").is_dir();
+        let about = matches!(s.profile.window(), ServedWindow::About(4096));
+        assert_eq!(about, refuses, "{dir}: {:?}", s.profile.window());
+    }
+}
+
+/// The chat turns of a capture directory in the order of their names, as far as counts go.
+fn observed(dir: &std::path::Path) -> Vec<Observation> {
+    use kilter_core::TransportError;
+    use serde_json::Value;
+    let read = |p: std::path::PathBuf| -> Option<Value> {
+        serde_json::from_slice(&std::fs::read(p).ok()?).ok()
+    };
+    let mut cases: Vec<_> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    cases.sort();
+    let mut out = Vec::new();
+    for case in cases {
+        let (Some(q), Some(r)) = (
+            read(case.join("request.json")),
+            read(case.join("response.json")),
+        ) else {
+            continue;
+        };
+        let Some(messages) = q["messages"].as_array() else {
+            continue;
+        };
+        let text: usize = messages
+            .iter()
+            .filter_map(|m| m["content"].as_str())
+            .map(|t| t.chars().count())
+            .sum();
+        let list = q["tools"].as_array().filter(|t| !t.is_empty());
+        let tools = list.map_or(0, |t| serde_json::to_string(t).unwrap().chars().count());
+        let mut obs = turn(text as u64, tools as u64, 1);
+        obs.request.tools = list.map_or(0, Vec::len);
+        obs.usage.prompt_tokens = r["usage"]["prompt_tokens"].as_u64();
+        obs.usage.completion_tokens = r["usage"]["completion_tokens"].as_u64();
+        if let Some(e) = r["error"].as_object() {
+            obs.error = Some(TransportError {
+                status: e["code"].as_u64().unwrap_or(500) as u16,
+                kind: e["type"].as_str().unwrap_or("").into(),
+                param: None,
+                message: e["message"].as_str().unwrap_or("").into(),
+            });
+        } else if obs.usage.prompt_tokens.is_none() {
+            continue;
+        }
+        out.push(obs);
+    }
+    assert!(!out.is_empty(), "nothing to read in {}", dir.display());
+    out
 }
