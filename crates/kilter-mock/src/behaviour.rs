@@ -158,7 +158,7 @@ pub enum IdStyle {
 pub struct LiteralCall {
     /// The name, declared or not.
     pub name: String,
-    /// The arguments.
+    /// The arguments, written in the order of their keys; `raw` keeps any order.
     #[serde(default)]
     pub arguments: Table,
     /// The arguments as raw text; wins over `arguments`.

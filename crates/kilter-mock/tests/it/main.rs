@@ -1,6 +1,16 @@
 //! Tests of the mock over real sockets.
 
 mod basics;
+mod calls;
 mod client;
 mod demos;
 mod dialects;
+mod faults;
+mod guide;
+mod phases;
+mod reasoning;
+mod record;
+mod refusals;
+mod scripts;
+mod streams;
+mod windows;
