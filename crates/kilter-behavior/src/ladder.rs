@@ -6,7 +6,7 @@
 //! | rung | fires on | does |
 //! |---|---|---|
 //! | 1 reasoning overflow | the full budget signature ([`overflow`](crate::profile::overflow)) | at most one [`Action::Continue`] per turn with a raised cap; where that cannot be, or failed, [`Action::NonAttempt`] |
-//! | – reasoning without an answer | `stop`, empty content, readable reasoning | [`Action::OfferCandidate`]: nothing is changed, the tail is offered beside the content |
+//! | – reasoning without an answer | `stop` (or any end but a cut or the filter), empty content, readable reasoning | [`Action::OfferCandidate`]: nothing is changed, the tail is offered beside the content |
 //! | – calls announced, none there | `tool_calls` without any call | [`Action::NonAttempt`], or one re-ask without streaming where the policy allows |
 //! | 2 dialect recovery | calls that the reader recovered | the calls are the turn; the terminal reason becomes `tool_calls` |
 //! | 2c constrained re-ask | a *required* call that did not come | off by default; one [`Action::ConstrainedReAsk`] where the policy allows and the backend honours schemas |
@@ -208,14 +208,15 @@ pub fn decide(
         return d;
     }
     match (&obs.finish, obs.reasoning.as_deref().filter(|r| filled(r))) {
-        (Some(FinishReason::Stop), Some(reasoning)) => {
+        (Some(FinishReason::ContentFilter), _) => {}
+        (_, Some(reasoning)) => {
             d.signals.push(Signal::ReasoningOnly);
             d.action = Action::OfferCandidate {
                 text: reasoning_tail(reasoning).to_owned(),
             };
         }
-        // The server's filter, a cut, a word that we do not know: not ours to judge.
-        (Some(FinishReason::ContentFilter | FinishReason::Other(_)), _) | (_, Some(_)) => {}
+        // A word that we do not know: not ours to judge.
+        (Some(FinishReason::Other(_)), None) => {}
         _ => {
             d.signals.push(Signal::EmptyTurn);
             d.non_attempt(NonAttempt::Empty);

@@ -193,7 +193,7 @@ impl<T: AxisValue> Axis<T> {
         self.strikes += 1;
         self.recent = (self.recent << 1) | 1;
         let doubt = self.doubt(cfg)?;
-        let moved = self.to_rest(doubt, now);
+        let moved = self.let_go(doubt, now);
         // What was seen last is the first observation of whatever comes next.
         self.held.observe(value);
         self.contradicted = now;
@@ -270,7 +270,7 @@ impl<T: AxisValue> Axis<T> {
             "nothing supported `{}` for too long",
             self.held.value().label()
         );
-        self.to_rest(words, now)
+        self.let_go(words, now)
     }
 
     fn arrived(&mut self, former: &T, weight: u32, words: String, now: Stamp) -> Moved {
@@ -286,7 +286,7 @@ impl<T: AxisValue> Axis<T> {
         }
     }
 
-    fn to_rest(&mut self, words: String, now: Stamp) -> Option<Moved> {
+    fn let_go(&mut self, words: String, now: Stamp) -> Option<Moved> {
         let former = self.held.value().clone();
         self.held.reset(self.rest.clone());
         (former != self.rest).then(|| {

@@ -275,6 +275,29 @@ fn a_reasoning_only_body_mutates_nothing_and_offers_its_tail() {
 }
 
 #[test]
+fn a_candidate_is_offered_at_any_end_but_a_cut_or_the_filter() {
+    let with = |finish: Option<&str>| Observation {
+        content: String::new(),
+        finish: finish.map(FinishReason::from_wire),
+        ..split_by_server("reasoning_content")
+    };
+    for (word, offers) in [
+        (Some("stop"), true),
+        (None, true),
+        (Some("eos"), true),
+        (Some("length"), false),
+        (Some("content_filter"), false),
+    ] {
+        let action = on(&with(word)).action;
+        assert_eq!(
+            matches!(action, Action::OfferCandidate { .. }),
+            offers,
+            "{word:?}"
+        );
+    }
+}
+
+#[test]
 fn healthy_turns_pass_without_a_trace() {
     for obs in [
         said("Done."),
