@@ -3,7 +3,9 @@
 use kilter_core::FinishReason;
 
 use super::{Reasoning, ToolDelta, reasoning};
+use crate::error::ApiError;
 use crate::json;
+use crate::raw::RawObject;
 
 /// One element of `choices`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -57,21 +59,20 @@ impl Choice {
         let Some(body) = wanted.filter(|w| *w != "null").or(other) else {
             return c;
         };
-        let texts = reasoning::texts(body);
-        c.content = texts.content;
-        c.content_is_parts = texts.content_is_parts;
-        c.reasoning = texts.reasoning;
-        for (key, value) in json::members(body) {
+        let texts = reasoning::texts_and(body, |key, value| {
             if json::key_is(key, "role") {
                 c.role = json::decode(value).map(|t| t.into_owned());
             } else if json::key_is(key, "refusal") {
                 c.refusal = json::decode(value).map(|t| t.into_owned());
             } else if json::key_is(key, "tool_calls") {
                 c.tool_calls = ToolDelta::list(value);
-            } else if json::key_is(key, "function_call") && value != "null" {
+            } else if json::key_is(key, "function_call") {
                 c.function_call = Some(ToolDelta::read(value));
             }
-        }
+        });
+        c.content = texts.content;
+        c.content_is_parts = texts.content_is_parts;
+        c.reasoning = texts.reasoning;
         c
     }
 
@@ -94,4 +95,13 @@ pub(super) fn list(raw: Option<&str>, said: &str) -> Vec<Choice> {
             .collect()
     })
     .unwrap_or_default()
+}
+
+/// The failure that a body with status 200 reports: one with choices only by its `error` member,
+/// one without by any error shape.
+pub(super) fn failure(body: &RawObject, choices: &[Choice]) -> Option<ApiError> {
+    if choices.is_empty() || json::present(body.get("error")) {
+        return ApiError::in_json(&body.to_text());
+    }
+    None
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::choice::failure;
 use super::{Choice, UsageView, choice};
 use crate::error::ApiError;
 use crate::raw::{RawError, RawObject};
@@ -22,14 +23,14 @@ impl Chunk {
     /// Reads the data of an event. Fails only when it is not a JSON object; missing `choices` is no
     /// failure.
     pub fn parse(data: impl Into<String>) -> Result<Self, RawError> {
+        Self::read(data.into())
+    }
+
+    fn read(data: String) -> Result<Self, RawError> {
         let body = RawObject::from_text(data)?;
         let choices = choice::list(body.get("choices"), "delta");
         let usage = UsageView::find(&body);
-        let error = if choices.is_empty() {
-            ApiError::in_json(&body.to_text())
-        } else {
-            None
-        };
+        let error = failure(&body, &choices);
         Ok(Self {
             body,
             choices,

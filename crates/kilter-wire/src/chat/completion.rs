@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::choice::failure;
 use super::{Choice, UsageView, choice};
 use crate::error::ApiError;
 use crate::raw::{RawError, RawObject};
@@ -32,11 +33,7 @@ impl Completion {
     fn from_object(body: RawObject) -> Result<Self, RawError> {
         let choices = choice::list(body.get("choices"), "message");
         let usage = UsageView::find(&body);
-        let error = if choices.is_empty() {
-            ApiError::in_json(&body.to_text())
-        } else {
-            None
-        };
+        let error = failure(&body, &choices);
         Ok(Self {
             body,
             choices,

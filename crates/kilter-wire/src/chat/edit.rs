@@ -201,7 +201,9 @@ fn without(raw: &str, steps: &[&str]) -> (Option<String>, usize) {
             }
             let (text, gone) = match o.get(step).map(|v| without(v, rest)) {
                 Some((Some(text), gone)) => (text, gone),
-                _ => return (None, 0),
+                Some(_) => return (None, 0),
+                // Validators put the name of a union's branch into the path: it is no member.
+                None => return without(raw, rest),
             };
             if o.set(step, text).is_err() {
                 return (None, 0);

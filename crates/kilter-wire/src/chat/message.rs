@@ -17,16 +17,47 @@ pub const REASONING_FIELDS: [&str; 6] = [
     "thinking_blocks",
 ];
 
-/// A borrowed view of one message.
+/// A borrowed view of one message. Its members are found in one pass: messages carry images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
     raw: &'a str,
+    role: Option<&'a str>,
+    content: Option<&'a str>,
+    refusal: Option<&'a str>,
+    tool_calls: Option<&'a str>,
+    tool_call_id: Option<&'a str>,
+    reasoning: bool,
 }
 
 impl<'a> Message<'a> {
     /// A view over a raw message object.
     pub fn new(raw: &'a str) -> Self {
-        Self { raw }
+        let mut m = Self {
+            raw,
+            role: None,
+            content: None,
+            refusal: None,
+            tool_calls: None,
+            tool_call_id: None,
+            reasoning: false,
+        };
+        for (key, value) in json::members(raw) {
+            let is = |name: &str| json::key_is(key, name);
+            if is("role") {
+                m.role = Some(value);
+            } else if is("content") {
+                m.content = Some(value);
+            } else if is("refusal") {
+                m.refusal = Some(value);
+            } else if is("tool_calls") {
+                m.tool_calls = Some(value);
+            } else if is("tool_call_id") {
+                m.tool_call_id = Some(value);
+            } else if REASONING_FIELDS.iter().any(|f| is(f)) {
+                m.reasoning |= !matches!(value, "null" | "\"\"" | "[]");
+            }
+        }
+        m
     }
 
     /// The message as written.
@@ -36,12 +67,19 @@ impl<'a> Message<'a> {
 
     /// The raw value of a member.
     pub fn get(&self, key: &str) -> Option<&'a str> {
-        json::member(self.raw, key)
+        match key {
+            "role" => self.role,
+            "content" => self.content,
+            "refusal" => self.refusal,
+            "tool_calls" => self.tool_calls,
+            "tool_call_id" => self.tool_call_id,
+            _ => json::member(self.raw, key),
+        }
     }
 
     /// The role; empty when none was given.
     pub fn role(&self) -> Cow<'a, str> {
-        self.get("role").and_then(json::decode).unwrap_or_default()
+        self.role.and_then(json::decode).unwrap_or_default()
     }
 
     /// How far its text may be trusted.
@@ -54,47 +92,37 @@ impl<'a> Message<'a> {
     /// nothing.
     pub fn texts(&self) -> Vec<Cow<'a, str>> {
         let mut out = Vec::new();
-        if let Some(content) = self.get("content") {
+        if let Some(content) = self.content {
             match json::kind(content) {
                 Some(json::Kind::String) => out.extend(json::decode(content)),
                 Some(json::Kind::Array) => {
-                    for part in json::elements(content) {
-                        if !reasoning::is_reasoning_part(part) {
-                            part_texts(part, &mut out);
-                        }
-                    }
+                    json::elements(content).for_each(|part| part_texts(part, &mut out));
                 }
                 Some(json::Kind::Object) => part_texts(content, &mut out),
                 _ => {}
             }
         }
-        if let Some(refusal) = self.get("refusal").and_then(json::decode) {
-            out.push(refusal);
-        }
+        out.extend(self.refusal.and_then(json::decode));
         out.retain(|t| !t.is_empty());
         out
     }
 
     /// Calls that an assistant message made.
     pub fn tool_calls(&self) -> Vec<ToolDelta> {
-        self.get("tool_calls")
-            .map(ToolDelta::list)
-            .unwrap_or_default()
+        self.tool_calls.map(ToolDelta::list).unwrap_or_default()
     }
 
     /// The call that a tool message answers.
     pub fn tool_call_id(&self) -> Option<Cow<'a, str>> {
-        self.get("tool_call_id").and_then(json::decode)
+        self.tool_call_id.and_then(json::decode)
     }
 
     /// Whether it carries reasoning of an earlier turn, in a field or in content parts.
     pub fn has_reasoning(&self) -> bool {
-        REASONING_FIELDS.iter().any(|f| {
-            self.get(f)
-                .is_some_and(|v| !matches!(v, "null" | "\"\"" | "[]"))
-        }) || self
-            .get("content")
-            .is_some_and(|c| json::elements(c).any(reasoning::is_reasoning_part))
+        self.reasoning
+            || self
+                .content
+                .is_some_and(|c| json::elements(c).any(reasoning::is_reasoning_part))
     }
 
     /// Its reasoning text.
@@ -109,20 +137,27 @@ fn part_texts<'a>(part: &'a str, out: &mut Vec<Cow<'a, str>>) {
         out.extend(json::decode(part));
         return;
     }
-    let kind = json::member(part, "type")
-        .and_then(json::decode)
-        .unwrap_or_default();
+    let (mut kind, mut text, mut file) = (None, None, None);
+    for (key, value) in json::members(part) {
+        if json::key_is(key, "type") {
+            kind = json::decode(value);
+        } else if json::key_is(key, "text") {
+            text = Some(value);
+        } else if json::key_is(key, "file") {
+            file = Some(value);
+        }
+    }
+    let kind = kind.unwrap_or_default();
     match kind.as_ref() {
         "image_url" | "input_image" | "image" | "input_audio" | "audio" | "video_url"
         | "input_video" => {}
-        "text" | "input_text" | "output_text" => {
-            out.extend(json::member(part, "text").and_then(json::decode));
-        }
+        "text" | "input_text" | "output_text" => out.extend(text.and_then(json::decode)),
         "file" | "input_file" => {
             // The file's bytes are no text of ours; its name is.
-            let name = json::member(part, "file").and_then(|f| json::member(f, "filename"));
+            let name = file.and_then(|f| json::member(f, "filename"));
             out.extend(name.and_then(json::decode));
         }
+        k if k.starts_with("thinking") || k.starts_with("reasoning") => {}
         _ => strings(part, out),
     }
 }

@@ -45,6 +45,7 @@ pub(super) fn is_reasoning_part(part: &str) -> bool {
 }
 
 /// What a message or delta says: content, whether that was an array of parts, and reasoning.
+#[derive(Default)]
 pub(super) struct Texts {
     pub(super) content: Option<String>,
     pub(super) content_is_parts: bool,
@@ -53,11 +54,12 @@ pub(super) struct Texts {
 
 /// Reads a message or delta object.
 pub(super) fn texts(said: &str) -> Texts {
-    let mut out = Texts {
-        content: None,
-        content_is_parts: false,
-        reasoning: None,
-    };
+    texts_and(said, |_, _| {})
+}
+
+/// Reads a message or delta object, and hands every member that is no text to `other`.
+pub(super) fn texts_and<'a>(said: &'a str, mut other: impl FnMut(&'a str, &'a str)) -> Texts {
+    let mut out = Texts::default();
     let mut found: [Option<&str>; TEXT_FIELDS.len()] = [None; TEXT_FIELDS.len()];
     let mut details = None;
     let mut content = None;
@@ -71,6 +73,8 @@ pub(super) fn texts(said: &str) -> Texts {
             details = Some(value);
         } else if let Some(i) = TEXT_FIELDS.iter().position(|f| json::key_is(key, f)) {
             found[i] = Some(value);
+        } else {
+            other(key, value);
         }
     }
     let mut reason = |field: &str, raw: &str| {

@@ -244,16 +244,7 @@ impl ChatRequest {
 
     /// Characters of the prompt: texts, calls of earlier turns, tools. Media do not count.
     pub fn prompt_chars(&self) -> u64 {
-        let mut n = self.tools_chars();
-        for m in self.messages() {
-            n += m
-                .texts()
-                .iter()
-                .map(|t| t.chars().count() as u64)
-                .sum::<u64>();
-            n += m.get("tool_calls").map_or(0, |c| c.chars().count() as u64);
-        }
-        n
+        self.tools_chars() + self.messages().map(|m| chars_of(&m)).sum::<u64>()
     }
 
     /// Text of the first system or developer message.
@@ -274,19 +265,32 @@ impl ChatRequest {
             .any(|m| m.trust() == Trust::Assistant && m.has_reasoning())
     }
 
-    /// The facts that give a turn its meaning.
+    /// The facts that give a turn its meaning. The messages are walked once.
     pub fn facts(&self) -> RequestFacts {
+        let tools_chars = self.tools_chars();
+        let mut prompt_chars = tools_chars;
+        let mut replayed_reasoning = false;
+        for m in self.messages() {
+            prompt_chars += chars_of(&m);
+            replayed_reasoning |= m.trust() == Trust::Assistant && m.has_reasoning();
+        }
         RequestFacts {
             tools: self.tools().len(),
             expect: self.expect(),
             output_cap: self.output_cap(),
             reasoning: self.reasoning_request(),
             streaming: self.stream(),
-            prompt_chars: self.prompt_chars(),
-            tools_chars: self.tools_chars(),
-            replayed_reasoning: self.replays_reasoning(),
+            prompt_chars,
+            tools_chars,
+            replayed_reasoning,
         }
     }
+}
+
+/// Characters of one message's texts and calls.
+fn chars_of(m: &Message<'_>) -> u64 {
+    let texts: u64 = m.texts().iter().map(|t| t.chars().count() as u64).sum();
+    texts + m.get("tool_calls").map_or(0, |c| c.chars().count() as u64)
 }
 
 /// The object that holds `mode` and `tools` of an `allowed_tools` choice: nested in the chat API,

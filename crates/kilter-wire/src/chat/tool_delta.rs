@@ -19,6 +19,8 @@ pub struct ToolDelta {
     pub arguments: Option<String>,
     /// Whether the arguments were a JSON value instead of a string.
     pub arguments_is_value: bool,
+    /// Whether name or arguments stood beside `function` instead of in it.
+    pub flat: bool,
     /// The element as received.
     pub raw: String,
 }
@@ -48,6 +50,7 @@ impl ToolDelta {
             for (key, value) in json::members(raw) {
                 d.call_member(key, value);
             }
+            d.flat = d.name.is_some() || d.arguments.is_some();
         }
         d
     }

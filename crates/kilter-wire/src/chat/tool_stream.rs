@@ -205,6 +205,18 @@ impl ToolStream {
 
     fn later(&mut self, d: &ToolDelta, p: &Placed) -> Option<Fragment> {
         let at = p.slot;
+        if d.index == Some(at as u64)
+            && d.id.is_none()
+            && d.name.is_none()
+            && !d.arguments_is_value
+            && !d.flat
+        {
+            return Some(Fragment {
+                index: at,
+                json: d.raw.clone(),
+                changed: false,
+            });
+        }
         let mut base = RawObject::from_text(d.raw.as_str()).unwrap_or_default();
         let mut acts: Vec<&'static str> = Vec::new();
         if d.index != Some(at as u64) {

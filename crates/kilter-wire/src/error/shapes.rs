@@ -62,7 +62,7 @@ pub(super) fn from_body(status: u16, body: &[u8]) -> ApiError {
 /// Reads any of the shapes; `None` when the text is not JSON or holds no error.
 pub(super) fn in_json(status: u16, body: &str) -> Option<ApiError> {
     let body = body.trim();
-    // A list with one error object in it (Google's streams).
+    // A list with one error object in it, as some streams end.
     if json::kind(body) == Some(json::Kind::Array) {
         return json::elements(body).find_map(|e| in_json(status, e));
     }
@@ -91,7 +91,7 @@ pub(super) fn in_json(status: u16, body: &str) -> Option<ApiError> {
     Some(e)
 }
 
-/// `{"error": {…}}` or `{"error": "words"}`: OpenAI, Anthropic (its wrapper type is `error`), Google.
+/// `{"error": {…}}` or `{"error": "words"}`, whatever stands beside it.
 fn from_error(status: u16, body: &str, err: &str) -> Option<ApiError> {
     let mut e = ApiError {
         status,
@@ -100,7 +100,7 @@ fn from_error(status: u16, body: &str, err: &str) -> Option<ApiError> {
     if json::kind(err) == Some(json::Kind::Object) {
         let get = |key: &str| text(json::member(err, key));
         let code = get("code");
-        // Google: `code` is the HTTP status and `status` the word.
+        // Where `status` is a word, `code` repeats the HTTP status.
         let word = get("status").filter(|w| !w.bytes().all(|b| b.is_ascii_digit()));
         e.kind = get("type").unwrap_or_default();
         e.code = match (&word, code) {
@@ -137,7 +137,7 @@ fn from_error(status: u16, body: &str, err: &str) -> Option<ApiError> {
     Some(e)
 }
 
-/// FastAPI: `{"detail":[{type,loc,msg}]}`, `{"detail":"words"}`, `{"detail":{…}}`.
+/// Validation errors: `{"detail":[{type,loc,msg}]}`, `{"detail":"words"}`, `{"detail":{…}}`.
 fn from_detail(status: u16, detail: &str) -> Option<ApiError> {
     let mut e = ApiError {
         status,

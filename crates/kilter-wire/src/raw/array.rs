@@ -50,7 +50,10 @@ impl RawArray {
 
     /// Reads one array from text, without a copy when it is a `String`.
     pub fn from_text(text: impl Into<String>) -> Result<Self, RawError> {
-        let src: String = text.into();
+        Self::scan(text.into())
+    }
+
+    fn scan(src: String) -> Result<Self, RawError> {
         let b = src.as_bytes();
         let open = json::skip_ws(b, 0);
         match b.get(open) {

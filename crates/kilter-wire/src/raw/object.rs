@@ -74,7 +74,10 @@ impl RawObject {
 
     /// Reads one object from text, without a copy when it is a `String`.
     pub fn from_text(text: impl Into<String>) -> Result<Self, RawError> {
-        let src: String = text.into();
+        Self::scan(text.into())
+    }
+
+    fn scan(src: String) -> Result<Self, RawError> {
         let b = src.as_bytes();
         let open = json::skip_ws(b, 0);
         match b.get(open) {
@@ -200,7 +203,10 @@ impl RawObject {
 
     /// Sets a member to a raw value, in place or at the end. Doubles of it go. The value is checked.
     pub fn set(&mut self, key: &str, json: impl Into<String>) -> Result<(), RawError> {
-        let json: String = json.into();
+        self.checked(key, json.into())
+    }
+
+    fn checked(&mut self, key: &str, json: String) -> Result<(), RawError> {
         one_value(&json)?;
         self.put(key, json);
         Ok(())

@@ -264,10 +264,8 @@ fn read(raw: Bytes) -> Result<Event, SseError> {
             }
             "event" => event.event = Some(value.to_owned()),
             "id" if !value.contains('\0') => event.id = Some(value.to_owned()),
-            "retry" => {
-                if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
-                    event.retry = value.parse().ok();
-                }
+            "retry" if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) => {
+                event.retry = value.parse().ok();
             }
             // A line with an empty field name is a comment; unknown fields are ignored alike.
             _ => {}

@@ -141,6 +141,16 @@ fn fact_05_an_error_inside_a_stream_ends_the_turn_as_an_error() {
 }
 
 #[test]
+fn fact_05_an_error_beside_choices_is_an_error() {
+    let c = Chunk::parse(r#"{"choices":[{"delta":{"content":""},"finish_reason":"error"}],"error":{"code":502,"message":"lost"}}"#).unwrap();
+    let e = c.error.unwrap();
+    assert_eq!((e.status, e.message.as_str()), (502, "lost"));
+    let c = Chunk::parse(r#"{"choices":[{"delta":{}}],"error":null,"detail":"x","message":"y"}"#)
+        .unwrap();
+    assert_eq!(c.error, None);
+}
+
+#[test]
 fn fact_05_missing_choices_is_no_failure() {
     for text in [
         r#"{}"#,

@@ -14,7 +14,7 @@ fn some(s: &str) -> Option<String> {
 }
 
 #[test]
-fn fact_11_openai() {
+fn fact_11_error_object() {
     assert_eq!(
         read(
             400,
@@ -58,7 +58,7 @@ fn fact_11_fastapi_list_and_string() {
 }
 
 #[test]
-fn fact_11_mistral() {
+fn fact_11_object_error() {
     let (kind, code, param, message) = read(
         422,
         r#"{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","store"],"msg":"Extra inputs are not permitted"}]},"type":"invalid_request_error","param":null,"code":null}"#,
@@ -83,7 +83,7 @@ fn fact_11_mistral() {
 }
 
 #[test]
-fn fact_11_anthropic() {
+fn fact_11_error_in_an_error_envelope() {
     assert_eq!(
         read(
             529,
@@ -94,7 +94,7 @@ fn fact_11_anthropic() {
 }
 
 #[test]
-fn fact_11_google() {
+fn fact_11_status_words() {
     assert_eq!(
         read(400, r#"{"error":{"code":400,"message":"Invalid JSON payload received. Unknown name \"store\": Cannot find field.","status":"INVALID_ARGUMENT"}}"#).0,
         "invalid_argument"

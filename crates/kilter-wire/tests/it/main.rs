@@ -1,5 +1,12 @@
 //! Behaviour of the codecs: one test for each wire fact, laws as property tests, real captures.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a panic in a test is its report, and a test without its corpus says so"
+)]
+
 mod accumulate;
 mod captures;
 mod errors;
@@ -13,5 +20,6 @@ mod rewrite;
 mod sse;
 mod sse_laws;
 mod tools;
+mod tools_laws;
 mod usage;
 mod writer;

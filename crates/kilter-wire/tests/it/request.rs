@@ -305,7 +305,7 @@ fn paths_name_what_goes() {
         ("messages[0].name", 2),
         ("messages.name", 2),
         ("messages.*.name", 2),
-        ("messages.1.assistant.reasoning_content", 0),
+        ("messages.1.assistant.reasoning_content", 1),
         ("nothing.here", 0),
         ("", 0),
     ] {
