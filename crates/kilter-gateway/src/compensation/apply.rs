@@ -149,6 +149,12 @@ pub fn change_request(
     ids: &mut IdMap,
 ) -> Change {
     let spec = &rule.change;
+    // A learnt rule holds for requests like the one that was refused: tools with reasoning say
+    // nothing about a request without tools.
+    let like = |f: &String| request.body().get(f).is_some_and(|v| v != "null");
+    if !rule.r#match.has.iter().all(like) {
+        return Change::Nothing;
+    }
     let mut changed = false;
     for (key, value) in &spec.set {
         let now = request
@@ -224,6 +230,14 @@ mod tests {
         assert_eq!(
             changed("refused-field:store", r#"{"a":1,"store":true,"b":2}"#),
             r#"{"a":1,"b":2}"#
+        );
+        assert_eq!(
+            changed("tools-with-reasoning", r#"{"messages":[]}"#),
+            r#"{"messages":[]}"#
+        );
+        assert_eq!(
+            changed("tools-with-reasoning", r#"{"tools":[{}]}"#),
+            r#"{"tools":[{}],"reasoning_effort":"none"}"#
         );
         let out = changed(
             "reasoning-required",
