@@ -117,6 +117,15 @@ fn from_error(status: u16, body: &str, err: &str) -> Option<ApiError> {
             .or_else(|| json::member(err, "message").map(str::to_owned))
             .or_else(|| get("detail"))
             .unwrap_or_else(|| err.to_owned());
+        // A refused prompt: the figures stand beside the words, and they are what can be learnt.
+        let figure = |key: &str| json::member(err, key).and_then(json::as_u64);
+        if let Some(window) = figure("n_ctx")
+            && !e.message.contains("n_ctx")
+        {
+            let prompt = figure("n_prompt_tokens");
+            let prompt = prompt.map_or(String::new(), |n| format!("n_prompt_tokens {n}, "));
+            e.message.push_str(&format!(" ({prompt}n_ctx {window})"));
+        }
         if e.status == 0
             && let Some(n) = json::member(err, "code").and_then(json::as_u64)
             && (400..600).contains(&n)
