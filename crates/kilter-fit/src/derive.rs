@@ -374,9 +374,9 @@ fn budget(s: &Session<'_>) -> BudgetLine {
             evidence: match (all, ended) {
                 (0, _) => "no turn to tell from".to_owned(),
                 (all, ended) if all == ended => {
-                    format!("{} end by themselves", plural(all, "turn"))
+                    format!("{} ended before the cap", plural(all, "turn"))
                 }
-                (all, ended) => format!("{} end by themselves", turns_of(ended, all)),
+                (all, ended) => format!("{} ended before the cap", turns_of(ended, all)),
             },
             ..BudgetLine::default()
         };

@@ -117,6 +117,9 @@ pub(crate) const PUZZLE: &str = "A farmer has 17 sheep. All but 9 run away, then
     he buys twice as many as he has now. How many sheep has he? Think it through, then give only \
     the number.";
 
+/// Id of the call in [`after_a_call`].
+pub(crate) const CALL_ID: &str = "call_probe01";
+
 /// A conversation after a call: the question, the call as a client keeps it, and its result.
 /// `reasoning` is sent back in the assistant message where there is some.
 pub(crate) fn after_a_call(reasoning: Option<(&str, &str)>) -> Vec<Value> {
@@ -124,7 +127,7 @@ pub(crate) fn after_a_call(reasoning: Option<(&str, &str)>) -> Vec<Value> {
         "role": "assistant",
         "content": null,
         "tool_calls": [{
-            "id": "call_probe01",
+            "id": CALL_ID,
             "type": "function",
             "function": {"name": "get_weather", "arguments": "{\"city\":\"Lagos\"}"}
         }]
@@ -137,7 +140,7 @@ pub(crate) fn after_a_call(reasoning: Option<(&str, &str)>) -> Vec<Value> {
         assistant,
         json!({
             "role": "tool",
-            "tool_call_id": "call_probe01",
+            "tool_call_id": CALL_ID,
             "content": "{\"city\":\"Lagos\",\"celsius\":31,\"sky\":\"partly cloudy\"}"
         }),
     ]

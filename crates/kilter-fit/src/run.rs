@@ -286,6 +286,7 @@ async fn calls(s: &mut Session<'_>) -> Result<(), Ended> {
     ];
     let mut caps = Caps { call: 256 };
     let mut silent = 0;
+    let mut refused = 0;
     for (name, offer, mode, prompt) in PLAN {
         // Three that were not taken up and tools that cost nothing: the rest would say the same.
         // The required call is asked all the same, since servers treat it apart.
@@ -299,6 +300,15 @@ async fn calls(s: &mut Session<'_>) -> Result<(), Ended> {
         let ask = |cap| probe(name, wants, offer, mode, cap, vec![user(text)]);
         let turn = s.ask(&ask(caps.call)).await?;
         silent = if turn.called() { 0 } else { silent + 1 };
+        // Refused twice with no rule that helps: the rest would be refused as well.
+        refused = if (400..500).contains(&turn.status) {
+            refused + 1
+        } else {
+            0
+        };
+        if refused == 2 {
+            break;
+        }
         if turn.overflowed() && caps.call < 1_024 {
             caps.call = 1_024;
             let turn = s.ask(&ask(caps.call)).await?;
@@ -370,12 +380,15 @@ async fn history(s: &mut Session<'_>) -> Result<(), Ended> {
         let turns = plan::after_a_call(reasoning);
         probe(name, Wants::Prose, Offer::Auto, mode, 256, turns)
     };
-    s.ask(&after("after a call", Mode::Stream, None)).await?;
     let thought = s
         .turns
         .iter()
         .filter(|t| t.called())
         .find_map(|t| t.obs.reasoning.clone());
+    if let Some(text) = &thought {
+        s.compensator.remember(plan::CALL_ID, text);
+    }
+    s.ask(&after("after a call", Mode::Stream, None)).await?;
     match thought {
         Some(text) => {
             let field =

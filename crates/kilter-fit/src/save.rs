@@ -109,6 +109,29 @@ pub fn save(path: &Path, backend: &Backend<'_>, card: &BehaviorCard) -> Result<S
     })
 }
 
+/// A short name for a backend: `local` on this machine, else the host's own word.
+pub fn backend_name(url: &str) -> String {
+    let host = url
+        .split_once("://")
+        .map_or(url, |(_, rest)| rest)
+        .split(['/', '?'])
+        .next()
+        .unwrap_or_default();
+    let host = host.rsplit_once('@').map_or(host, |(_, h)| h);
+    if host.starts_with('[') || host.starts_with("127.") || host.starts_with("localhost") {
+        return "local".to_owned();
+    }
+    let host = host.split(':').next().unwrap_or(host);
+    let parts: Vec<&str> = host.split('.').filter(|p| !p.is_empty()).collect();
+    let numbers = parts.iter().all(|p| p.bytes().all(|b| b.is_ascii_digit()));
+    match parts.as_slice() {
+        [] => "backend".to_owned(),
+        many if numbers => many.join("-"),
+        [one] => (*one).to_owned(),
+        [.., word, _] => (*word).to_owned(),
+    }
+}
+
 /// Key path and value of each entry; paths of one part are the backend's own.
 fn entries(backend: &Backend<'_>, card: &BehaviorCard) -> Vec<(&'static str, toml::Value)> {
     let mut list: Vec<(&'static str, toml::Value)> = vec![
@@ -210,4 +233,18 @@ fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         let _ = std::fs::remove_file(&temporary);
     }
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::backend_name;
+
+    #[test]
+    fn backends_have_short_names() {
+        assert_eq!(backend_name("http://127.0.0.1:8080/v1"), "local");
+        assert_eq!(backend_name("http://[::1]:8080/v1"), "local");
+        assert_eq!(backend_name("https://api.example.com/v1"), "example");
+        assert_eq!(backend_name("http://gpu:8000/v1"), "gpu");
+        assert_eq!(backend_name("http://10.0.0.7:8000/v1"), "10-0-0-7");
+    }
 }

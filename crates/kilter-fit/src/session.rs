@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kilter_behavior::profile::BehaviorProfile;
-use kilter_core::{Budget, Clock, Observation, TransportError};
+use kilter_core::{Budget, Clock, Observation, TransportError, Usage};
 use kilter_wire::ApiError;
 use kilter_wire::chat::ChatRequest;
 use tokio::sync::watch;
@@ -86,7 +86,7 @@ pub(crate) struct Session<'a> {
     pub(crate) planned: u32,
     pub(crate) id: String,
     decoder: Decoder,
-    compensator: Compensator,
+    pub(crate) compensator: Compensator,
     clock: Arc<dyn Clock>,
     started: Duration,
     watch: &'a dyn Watch,
@@ -388,7 +388,10 @@ fn evidence(turn: &Turn) -> Observation {
         return turn.obs.clone();
     }
     Observation {
-        usage: turn.obs.usage,
+        usage: Usage {
+            reasoning_tokens: None,
+            ..turn.obs.usage
+        },
         request: turn.obs.request.clone(),
         ..Observation::default()
     }

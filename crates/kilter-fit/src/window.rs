@@ -49,17 +49,15 @@ pub(crate) fn is_overflow(error: &TransportError) -> bool {
     .any(|w| said.contains(w))
 }
 
-/// Prompt tokens a second, from the slowest prompt that was long enough to time.
+/// Prompt tokens a second, by the best turn that was long enough to time: output takes its share of
+/// the time, so every figure is too low.
 pub(crate) fn prompt_speed(turns: &[Turn]) -> Option<f64> {
     turns
         .iter()
-        .filter(|t| t.answered() && t.ms >= 200)
+        .filter(|t| t.answered() && t.ms >= 1_000)
         .filter_map(|t| Some((t.obs.usage.prompt_tokens? as f64, t)))
         .filter(|(tokens, _)| *tokens >= 200.0)
-        .map(|(tokens, t)| {
-            // Output takes its share of the time; where nothing is known of it, all of it counts.
-            tokens / (t.ms as f64 / 1000.0)
-        })
+        .map(|(tokens, t)| tokens / (t.ms as f64 / 1000.0))
         .fold(None, |best: Option<f64>, speed| {
             Some(best.map_or(speed, |b| b.max(speed)))
         })

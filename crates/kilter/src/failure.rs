@@ -49,7 +49,10 @@ impl Failure {
 
     /// A file could not be read: says which, and why.
     pub(crate) fn reading(path: &std::path::Path, error: &std::io::Error) -> Self {
-        Self::unavailable(format!("cannot read `{}`: {error}", path.display()))
+        let why = error.to_string();
+        // "No such file or directory (os error 2)": the number helps nobody.
+        let why = why.split(" (os error").next().unwrap_or_default();
+        Self::unavailable(format!("cannot read `{}`: {why}", path.display()))
             .hint("check the path; `-` stands for standard input")
     }
 }

@@ -59,6 +59,7 @@ fn schemas() -> Vec<(&'static str, serde_json::Value)> {
     let of = |schema: schemars::Schema| serde_json::to_value(schema).unwrap_or_default();
     vec![
         ("behavior-card", kilter_fit::card::schema()),
+        ("config", kilter_gateway::Config::json_schema()),
         (
             "trace-event",
             of(schemars::schema_for!(kilter_core::TraceEvent)),

@@ -3,7 +3,9 @@
 pub(crate) mod fit;
 pub(crate) mod mock;
 pub(crate) mod parse;
+pub(crate) mod serve;
 pub(crate) mod small;
+pub(crate) mod trace;
 
 use std::path::PathBuf;
 
@@ -67,12 +69,13 @@ pub(crate) struct Global {
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
 
-    /// When to colour
+    /// When to colour: auto, always or never
     #[arg(
         long,
         global = true,
         value_name = "WHEN",
         default_value = "auto",
+        hide_possible_values = true,
         hide_default_value = true
     )]
     pub(crate) color: ColorChoice,
@@ -83,12 +86,18 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Probe a model and print its behaviour card
     Fit(fit::Fit),
+    /// Put the adaptive gateway in front of one or more backends
+    Serve(serve::Serve),
     /// Read raw model text: calls, content and reasoning out
     Parse(parse::Parse),
     /// Serve scripted models that misbehave on purpose
     Mock(mock::Mock),
+    /// Read traces and captures
+    Trace(trace::Trace),
     /// Say what is installed, what answers and what is missing
     Doctor(small::Doctor),
+    /// Check and explain the configuration
+    Config(small::Config),
     /// Print a completion script for a shell
     Completions(small::Completions),
     /// Print the manual page

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use clap_complete::Shell;
 
 /// Say what is installed, what answers and what is missing
@@ -22,6 +22,46 @@ pub(crate) struct Doctor {
     /// One JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Check and explain the configuration
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  kilter config check
+  kilter config show
+  kilter config schema > kilter.schema.json")]
+pub(crate) struct Config {
+    #[command(subcommand)]
+    pub(crate) action: ConfigAction,
+}
+
+/// What to do with the configuration.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigAction {
+    /// Check the files and explain errors with their line
+    #[command(after_help = "Examples:
+  kilter config check                    the files that would be used
+  kilter config check other.toml")]
+    Check {
+        /// File to check [default: the files that would be used]
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// Print the configuration that holds, defaults included
+    #[command(after_help = "Examples:
+  kilter config show
+  kilter config show --json
+
+References to keys are shown as references, never as keys.")]
+    Show {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON Schema of kilter.toml
+    #[command(after_help = "Examples:
+  kilter config schema > kilter.schema.json")]
+    Schema,
 }
 
 /// Print a completion script for a shell

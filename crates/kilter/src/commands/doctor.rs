@@ -4,8 +4,10 @@ use std::path::Path;
 
 use kilter_core::Exit;
 use kilter_fit::doctor::{Found, known, look, usual_ports};
+use kilter_gateway::config::Severity;
 use serde::Serialize;
 
+use super::config;
 use crate::cli::Global;
 use crate::cli::small::Doctor;
 use crate::failure::Outcome;
@@ -53,7 +55,12 @@ pub(crate) async fn run(args: &Doctor, global: &Global, out: &Out) -> Outcome {
         kilter: env!("CARGO_PKG_VERSION"),
         servers,
         looked_at: ports,
-        checks: vec![state_folder(&state), building("cargo"), building("cc")],
+        checks: vec![
+            configuration(global),
+            state_folder(&state),
+            building("cargo"),
+            building("cc"),
+        ],
     };
     let broken = report
         .checks
@@ -65,6 +72,48 @@ pub(crate) async fn run(args: &Doctor, global: &Global, out: &Out) -> Outcome {
         print(&report, out)?;
     }
     Ok(if broken { Exit::Negative } else { Exit::Ok })
+}
+
+fn configuration(global: &Global) -> Check {
+    let layers = config::layers(global, Vec::new());
+    let files: Vec<String> = [&layers.operator, &layers.workspace]
+        .into_iter()
+        .flatten()
+        .map(|p| p.display().to_string())
+        .collect();
+    let name = "configuration";
+    if files.is_empty() {
+        return Check {
+            name,
+            state: State::Missing,
+            needed: false,
+            said: format!("no {} here (only for `kilter serve`)", place::CONFIG_FILE),
+            hint: Some("`kilter fit URL --save` writes one".to_owned()),
+        };
+    }
+    let broken = |said: String, hint: Option<String>| Check {
+        name,
+        state: State::Broken,
+        needed: true,
+        said,
+        hint,
+    };
+    match config::load(&layers) {
+        Err(failure) => broken(failure.message, failure.hint),
+        Ok(loaded) => {
+            let findings = loaded.check();
+            match findings.iter().find(|f| f.severity == Severity::Error) {
+                Some(f) => broken(format!("`{}`: {}", f.key, f.message), Some(f.hint.clone())),
+                None => Check {
+                    name,
+                    state: State::Ok,
+                    needed: true,
+                    said: format!("{}, {} backends", files.join(", "), loaded.backends.len()),
+                    hint: None,
+                },
+            }
+        }
+    }
 }
 
 fn state_folder(path: &Path) -> Check {

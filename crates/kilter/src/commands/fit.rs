@@ -11,7 +11,7 @@ use kilter_fit::card::BehaviorCard;
 use kilter_fit::demo::{self, DemoCard};
 use kilter_fit::key;
 use kilter_fit::run::{Goal, Limits, Step, Watch, fit};
-use kilter_fit::save::{Backend, SaveError, Saved, save};
+use kilter_fit::save::{Backend, SaveError, Saved, backend_name, save};
 use kilter_fit::table::{self, Row};
 use serde::Serialize;
 use tokio::sync::watch;
@@ -99,29 +99,6 @@ async fn one(
     } else {
         Exit::Ok
     })
-}
-
-/// A short name for a backend: `local` on this machine, else the host's own word.
-fn backend_name(url: &str) -> String {
-    let host = url
-        .split_once("://")
-        .map_or(url, |(_, rest)| rest)
-        .split(['/', '?'])
-        .next()
-        .unwrap_or_default();
-    let host = host.rsplit_once('@').map_or(host, |(_, h)| h);
-    if host.starts_with('[') || host.starts_with("127.") || host.starts_with("localhost") {
-        return "local".to_owned();
-    }
-    let host = host.split(':').next().unwrap_or(host);
-    let parts: Vec<&str> = host.split('.').filter(|p| !p.is_empty()).collect();
-    let numbers = parts.iter().all(|p| p.bytes().all(|b| b.is_ascii_digit()));
-    match parts.as_slice() {
-        [] => "backend".to_owned(),
-        many if numbers => many.join("-"),
-        [one] => (*one).to_owned(),
-        [.., word, _] => (*word).to_owned(),
-    }
 }
 
 fn fit_failed(error: FitError) -> Failure {
@@ -329,19 +306,5 @@ impl Watch for Bar {
         self.0.set_length(u64::from(step.planned));
         self.0.set_position(u64::from(step.sent));
         self.0.set_message(step.probe);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::backend_name;
-
-    #[test]
-    fn backends_have_short_names() {
-        assert_eq!(backend_name("http://127.0.0.1:8080/v1"), "local");
-        assert_eq!(backend_name("http://[::1]:8080/v1"), "local");
-        assert_eq!(backend_name("https://api.example.com/v1"), "example");
-        assert_eq!(backend_name("http://gpu:8000/v1"), "gpu");
-        assert_eq!(backend_name("http://10.0.0.7:8000/v1"), "10-0-0-7");
     }
 }

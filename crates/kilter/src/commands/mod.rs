@@ -1,5 +1,6 @@
 //! One file per command; each takes its arguments and the output, and says how it ended.
 
+mod config;
 mod doctor;
 mod fit;
 mod generate;
@@ -8,6 +9,11 @@ mod mock;
 mod orient;
 mod parse;
 mod parse_lines;
+mod serve;
+mod trace;
+mod trace_fixture;
+mod trace_follow;
+mod trace_summary;
 
 use crate::cli::{Cli, Command};
 use crate::failure::{Failure, Outcome};
@@ -19,6 +25,9 @@ pub(crate) fn run(cli: Cli, out: &Out) -> Outcome {
     match cli.command {
         None => orient::run(out),
         Some(Command::Fit(args)) => wait(fit::run(&args, global, out)),
+        Some(Command::Serve(args)) => wait(serve::run(&args, global, out)),
+        Some(Command::Trace(args)) => wait(trace::run(&args, global, out)),
+        Some(Command::Config(args)) => config::run(&args, global, out),
         Some(Command::Mock(args)) => wait(mock::run(&args, out)),
         Some(Command::Parse(args)) => parse::run(&args, out),
         Some(Command::Doctor(args)) => wait(doctor::run(&args, global, out)),
