@@ -363,8 +363,45 @@ pub(crate) fn literal(json: &str) -> Value {
     serde_json::from_str(&out).unwrap_or_else(|e| panic!("{json:?} is not JSON: {e}"))
 }
 
+/// Names of the dialects by every name that they are known under: their own and what they also read.
+pub(crate) fn aliases() -> BTreeMap<String, String> {
+    #[derive(Deserialize)]
+    struct File {
+        #[serde(default)]
+        dialect: Vec<Dialect>,
+    }
+    #[derive(Deserialize)]
+    struct Dialect {
+        name: String,
+        #[serde(default)]
+        also: Vec<String>,
+    }
+    let mut out = BTreeMap::new();
+    for (_, file) in files::<File>("../dialects") {
+        for d in file.dialect {
+            for other in d.also {
+                out.insert(other, d.name.clone());
+            }
+            out.insert(d.name.clone(), d.name);
+        }
+    }
+    out
+}
+
 /// What is wrong with the reading of a firing text.
-pub(crate) fn judge_firing(file: &DialectFile, f: &Firing, got: &Reading) -> Vec<String> {
+pub(crate) fn judge_firing(
+    file: &DialectFile,
+    f: &Firing,
+    got: &Reading,
+    aliases: &BTreeMap<String, String>,
+) -> Vec<String> {
+    let own = |name: &String| aliases.get(name).unwrap_or(name).clone();
+    let accepted: Vec<String> = [&file.dialect]
+        .into_iter()
+        .chain(&file.accept)
+        .chain(&f.accept)
+        .map(own)
+        .collect();
     let mut wrong = Vec::new();
     if got.calls.len() != f.calls.len() {
         wrong.push(format!(
@@ -398,10 +435,7 @@ pub(crate) fn judge_firing(file: &DialectFile, f: &Firing, got: &Reading) -> Vec
                 origin,
                 coerced,
             } => {
-                if *dialect != file.dialect
-                    && !file.accept.contains(dialect)
-                    && !f.accept.contains(dialect)
-                {
+                if !accepted.contains(dialect) {
                     wrong.push(format!("call {i} is said to be `{dialect}`"));
                 }
                 if let Some(s) = f.strength.or(if f.accept.is_empty() {
