@@ -87,6 +87,13 @@ impl Turn {
                         && compensated < MOST_COMPENSATIONS
                         && self.compensate(error)
                     {
+                        // A refusal that a compensation mends is still what the backend stated.
+                        let stated = Observation {
+                            error: Some(error.to_transport()),
+                            request: self.facts.clone(),
+                            ..Observation::default()
+                        };
+                        self.learn(&stated);
                         compensated += 1;
                         continue;
                     }
