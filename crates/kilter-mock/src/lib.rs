@@ -48,5 +48,5 @@ mod steps;
 
 pub use log::{Counters, Outcome, RequestRecord};
 pub use overlay::OneOrMany;
-pub use script::{Script, ScriptError};
+pub use script::{Script, ScriptError, ScriptFault};
 pub use server::{MockError, MockOptions, MockServer, Observer, Router};

@@ -133,7 +133,12 @@ pub struct Script {
 
 /// A script that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct ScriptError {
+#[error("{0}")]
+pub struct ScriptError(Box<ScriptFault>);
+
+/// What is wrong with a script, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptFault {
     /// The file, where one is known.
     pub file: Option<String>,
     /// Line, from 1, where one is known.
@@ -148,7 +153,7 @@ pub struct ScriptError {
     pub hint: String,
 }
 
-impl fmt::Display for ScriptError {
+impl fmt::Display for ScriptFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "script")?;
         if let Some(file) = &self.file {
@@ -174,14 +179,14 @@ impl fmt::Display for ScriptError {
 
 impl ScriptError {
     fn plain(message: String, hint: &str) -> Self {
-        Self {
+        Self(Box::new(ScriptFault {
             file: None,
             line: None,
             column: None,
             excerpt: None,
             message,
             hint: hint.to_owned(),
-        }
+        }))
     }
 
     fn from_toml(text: &str, e: &toml::de::Error) -> Self {
@@ -192,9 +197,9 @@ impl ScriptError {
         if let Some(span) = e.span() {
             let before = text.get(..span.start.min(text.len())).unwrap_or(text);
             let start = before.rfind('\n').map_or(0, |i| i + 1);
-            out.line = Some(before.matches('\n').count() + 1);
-            out.column = Some(before[start..].chars().count() + 1);
-            out.excerpt = text[start..].lines().next().map(str::to_owned);
+            out.0.line = Some(before.matches('\n').count() + 1);
+            out.0.column = Some(before[start..].chars().count() + 1);
+            out.0.excerpt = text[start..].lines().next().map(str::to_owned);
         }
         out
     }
@@ -202,8 +207,13 @@ impl ScriptError {
     /// Names the file.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<String>) -> Self {
-        self.file = Some(file.into());
+        self.0.file = Some(file.into());
         self
+    }
+
+    /// What is wrong, and where.
+    pub fn fault(&self) -> &ScriptFault {
+        &self.0
     }
 }
 

@@ -85,7 +85,7 @@ impl When {
     /// Whether the request meets every condition.
     pub fn holds(&self, ask: &Ask) -> bool {
         let bound = |cond: Option<bool>| cond.unwrap_or(true);
-        bound(self.tools.map(|t| t == !ask.tools.is_empty()))
+        bound(self.tools.map(|t| t != ask.tools.is_empty()))
             && bound(self.reasoning.map(|r| match r {
                 ReasoningAsk::NotOff => ask.reasoning != ReasoningAsk::Off,
                 other => other == ask.reasoning,
