@@ -12,7 +12,10 @@ use crate::json::{Progress, Tracker};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Slot {
     wire: Option<u64>,
+    /// The id as received.
     pub(super) id: Option<String>,
+    /// The id as sent, where it was made or changed.
+    pub(super) sent_id: Option<String>,
     pub(super) name: String,
     pub(super) arguments: String,
     tracker: Tracker,
@@ -23,6 +26,11 @@ pub(super) struct Slot {
 impl Slot {
     pub(super) fn progress(&self) -> Progress {
         self.tracker.progress()
+    }
+
+    /// Whether nothing was said in it: an element like `null` or `{}`.
+    pub(super) fn is_empty(&self) -> bool {
+        self.name.is_empty() && self.arguments.is_empty()
     }
 
     fn blank(&self) -> bool {
@@ -82,12 +90,11 @@ impl Slots {
         self.declared.iter().any(|d| d == name)
     }
 
-    /// Whether more pieces of a name may come: it begins a declared name and is not the only one
-    /// that it can be.
-    pub(super) fn may_grow(&self, name: &str) -> bool {
-        self.declared
-            .iter()
-            .any(|d| d.len() > name.len() && d.starts_with(name))
+    /// Whether a name is only the first piece of one: it begins a declared name and is none itself.
+    /// (Where `get` and `get_weather` are both declared, `get` counts as whole: holding it back would
+    /// delay healthy servers for a habit that is rare.)
+    pub(super) fn must_grow(&self, name: &str) -> bool {
+        !self.is_declared(name) && self.declared.iter().any(|d| d.starts_with(name))
     }
 
     /// The declared name in front of leaked control tokens (field report gw29), else the name.
@@ -105,8 +112,9 @@ impl Slots {
     pub(super) fn calls(&self) -> Vec<NativeCall> {
         self.list
             .iter()
+            .filter(|s| !s.is_empty())
             .map(|s| NativeCall {
-                id: s.id.clone(),
+                id: s.sent_id.clone().or_else(|| s.id.clone()),
                 name: self.clean_name(&s.name),
                 arguments: s.arguments.clone(),
             })
@@ -157,11 +165,13 @@ impl Slots {
         before: &[usize],
     ) -> Option<usize> {
         let last = self.list.len().checked_sub(1)?;
-        // An id that is known settles it, unless the index says otherwise.
-        if let Some(id) = &d.id
-            && let Some(known) = self.list.iter().rposition(|s| s.id.as_ref() == Some(id))
-            && (d.index.is_none() || self.list[known].wire == d.index || d.name.is_none())
-        {
+        let starts = d.arguments.as_deref().is_some_and(|a| !a.trim().is_empty());
+        if let Some(known) = self.by_id(d) {
+            // Servers that give every call the same id: whole arguments behind whole arguments.
+            if d.name.is_some() && starts && self.list[known].progress() == Progress::Complete {
+                self.habit("id:same");
+                return None;
+            }
             self.habit("id:repeated");
             return Some(known);
         }
@@ -226,6 +236,24 @@ impl Slots {
             self.habit("id:changing");
         }
         Some(here)
+    }
+
+    /// The slot that a fragment's id settles. The index must not say otherwise, unless it is new and
+    /// the fragment has no name to open a call with.
+    fn by_id(&self, d: &ToolDelta) -> Option<usize> {
+        let id = d.id.as_ref()?;
+        let has = |s: &Slot| s.id.as_ref() == Some(id);
+        let exact = self
+            .list
+            .iter()
+            .rposition(|s| has(s) && (d.index.is_none() || s.wire == d.index));
+        if exact.is_some() {
+            return exact;
+        }
+        let new_index = !self.list.iter().any(|s| s.wire == d.index);
+        (d.name.is_none() && new_index)
+            .then(|| self.list.iter().rposition(has))
+            .flatten()
     }
 
     fn fill(&mut self, at: usize, d: &ToolDelta) -> Placed {

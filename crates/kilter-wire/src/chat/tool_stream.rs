@@ -93,7 +93,9 @@ impl ToolStream {
         let mut out = Vec::new();
         for at in 0..self.slots.list.len() {
             if !self.out[at].opened {
-                if let Some(base) = self.out[at].held.take() {
+                if let Some(base) = self.out[at].held.take()
+                    && !self.slots.list[at].is_empty()
+                {
                     out.push(self.open(base, at, true));
                 }
             } else if empty.contains(&at) {
@@ -142,7 +144,7 @@ impl ToolStream {
         };
         let name = &self.slots.list[at].name;
         let arguments = !self.slots.list[at].arguments.is_empty();
-        let wait = name.is_empty() || (self.slots.may_grow(name) && !arguments);
+        let wait = name.is_empty() || (self.slots.must_grow(name) && !arguments);
         if wait {
             self.out[at].held = Some(base);
             self.act("name:held");
@@ -162,7 +164,14 @@ impl ToolStream {
             base.set_u64("index", at as u64);
             acts.push("index");
         }
-        let id = id.unwrap_or_else(|| {
+        let taken = |id: &String| {
+            let before = self.slots.list.iter().take(at);
+            before
+                .filter_map(|s| s.sent_id.as_ref())
+                .any(|other| other == id)
+        };
+        // Each id is answered by one tool message, so two calls cannot share one.
+        let id = id.filter(|id| !taken(id)).unwrap_or_else(|| {
             acts.push("id");
             kilter_core::id::call_id(&self.turn, at, &name, "")
         });
@@ -190,9 +199,7 @@ impl ToolStream {
         if function.is_edited() {
             base.set_object("function", &function);
         }
-        if let Some(slot) = self.slots.list.get_mut(at) {
-            slot.id = Some(id);
-        }
+        self.slots.list[at].sent_id = Some(id);
         for a in acts {
             self.act(a);
         }

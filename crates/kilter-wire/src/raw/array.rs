@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::{Piece, RawError, RawObject, one_value, trailing, utf8};
+use super::{Piece, RawError, RawObject, one_value, trailing, trimmed, utf8};
 use crate::json;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl RawArray {
     pub fn set(&mut self, at: usize, json: impl Into<String>) -> Result<bool, RawError> {
         let json: String = json.into();
         one_value(&json)?;
-        Ok(self.put(at, json))
+        Ok(self.put(at, trimmed(json)))
     }
 
     fn put(&mut self, at: usize, json: String) -> bool {
@@ -157,7 +157,7 @@ impl RawArray {
 
     /// Replaces an element by an edited child; `false` when there is none there.
     pub fn set_object(&mut self, at: usize, child: &RawObject) -> bool {
-        self.put(at, child.to_text().trim().to_owned())
+        self.put(at, trimmed(child.to_text().into_owned()))
     }
 
     /// Puts a raw value before position `at`, or at the end.
@@ -169,7 +169,7 @@ impl RawArray {
             at,
             Element {
                 lead: Piece::Src(0, 0),
-                value: Piece::New(json),
+                value: Piece::New(trimmed(json)),
                 trail: Piece::Src(0, 0),
             },
         );

@@ -69,6 +69,16 @@ fn one_value(json: &str) -> Result<(), RawError> {
     trailing(b, end)
 }
 
+/// A value without the white space around it, so that its first byte tells its kind.
+fn trimmed(json: String) -> String {
+    let inner = json.trim_matches([' ', '\n', '\r', '\t']);
+    if inner.len() == json.len() {
+        json
+    } else {
+        inner.to_owned()
+    }
+}
+
 fn trailing(b: &[u8], end: usize) -> Result<(), RawError> {
     let rest = crate::json::skip_ws(b, end);
     if rest == b.len() {

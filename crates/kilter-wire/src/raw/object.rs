@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::{Piece, RawArray, RawError, one_value, trailing, utf8};
+use super::{Piece, RawArray, RawError, one_value, trailing, trimmed, utf8};
 use crate::json;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -208,7 +208,7 @@ impl RawObject {
 
     fn checked(&mut self, key: &str, json: String) -> Result<(), RawError> {
         one_value(&json)?;
-        self.put(key, json);
+        self.put(key, trimmed(json));
         Ok(())
     }
 
@@ -278,12 +278,12 @@ impl RawObject {
 
     /// Sets a member to an edited child.
     pub fn set_object(&mut self, key: &str, child: &Self) {
-        self.put(key, child.to_text().trim().to_owned());
+        self.put(key, trimmed(child.to_text().into_owned()));
     }
 
     /// Sets a member to an edited child.
     pub fn set_array(&mut self, key: &str, child: &RawArray) {
-        self.put(key, child.to_text().trim().to_owned());
+        self.put(key, trimmed(child.to_text().into_owned()));
     }
 
     /// Takes out every member of that name; whether there was one.

@@ -395,23 +395,90 @@ fn fact_08_name_grows_cumulatively() {
 }
 
 #[test]
-fn fact_08_a_name_that_begins_another_waits_for_its_arguments() {
-    let (out, _) = run(
+fn fact_08_a_declared_name_that_begins_another_is_not_held() {
+    // A healthy server pays nothing for a pair of names like this one.
+    let mut t = ToolStream::new("t", vec!["get".into(), "get_weather".into()]);
+    let p = t.push(&deltas(&json!([call(
+        Some(0),
+        Some("a"),
+        Some("get"),
+        s("")
+    )])));
+    assert!(!p.changed && p.fragments.len() == 1);
+    let p = t.push(&deltas(&json!([call(Some(0), None, None, s("{}"))])));
+    assert!(!p.changed);
+    assert!(t.finish(Some(&FinishReason::ToolCalls)).is_empty());
+    assert!(t.actions().is_empty());
+    // And a name in pieces still adds up to the whole one.
+    let (out, t) = run(
         &["get", "get_weather"],
         &[
             json!([call(Some(0), Some("a"), Some("get"), s(""))]),
+            json!([call(Some(0), None, Some("_weather"), s(""))]),
             json!([call(Some(0), None, None, s("{}"))]),
         ],
         "tool_calls",
     );
-    assert_eq!(pairs(&out), [("get".into(), "{}".into())]);
-    // Alone and without arguments it is still sent, at the end.
+    assert_eq!(pairs(&out), [("get_weather".into(), "{}".into())]);
+    assert_eq!(t.calls()[0].name, "get_weather");
+}
+
+#[test]
+fn fact_08_one_id_for_every_call() {
+    for index in [Some(0), None] {
+        let (out, t) = run(
+            &["read_file"],
+            &[
+                json!([call(
+                    index,
+                    Some("x"),
+                    Some("read_file"),
+                    s(r#"{"path":"a"}"#)
+                )]),
+                json!([call(
+                    index,
+                    Some("x"),
+                    Some("read_file"),
+                    s(r#"{"path":"b"}"#)
+                )]),
+            ],
+            "tool_calls",
+        );
+        assert_eq!(pairs(&out), two());
+        let c = client(&out);
+        assert_eq!(c[0].0, "x");
+        assert!(
+            c[1].0.starts_with("call_"),
+            "each id is answered by one message"
+        );
+        assert_eq!(t.calls()[1].id.as_deref(), Some(c[1].0.as_str()));
+        assert!(t.habits().contains(&"id:same"));
+    }
+    // Interleaved by index, with the id on every fragment.
     let (out, _) = run(
-        &["get", "get_weather"],
-        &[json!([call(Some(0), Some("a"), Some("get"), s(""))])],
+        &["read_file"],
+        &[
+            json!([call(Some(0), Some("x"), Some("read_file"), s("{\"path\":"))]),
+            json!([call(Some(1), Some("x"), Some("read_file"), s("{\"path\":"))]),
+            json!([call(Some(0), Some("x"), None, s("\"a\"}"))]),
+            json!([call(Some(1), Some("x"), None, s("\"b\"}"))]),
+        ],
         "tool_calls",
     );
-    assert_eq!(pairs(&out), [("get".into(), "{}".into())]);
+    assert_eq!(pairs(&out), two());
+}
+
+#[test]
+fn elements_that_say_nothing_open_no_call() {
+    for nothing in [
+        json!([null]),
+        json!([{}]),
+        json!([{"function":{}}]),
+        json!([{"index":0,"function":{"name":"","arguments":""}}]),
+    ] {
+        let (out, t) = run(&["f"], std::slice::from_ref(&nothing), "stop");
+        assert!(out.is_empty() && t.calls().is_empty(), "{nothing}");
+    }
 }
 
 #[test]

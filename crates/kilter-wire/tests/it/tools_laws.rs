@@ -87,4 +87,62 @@ proptest! {
         let (twice, _) = run(&names, &again, "tool_calls");
         prop_assert_eq!(client(&once), client(&twice));
     }
+
+    #[test]
+    fn fragments_of_any_shape_neither_panic_nor_make_bad_json(
+        chunks in prop::collection::vec(prop::collection::vec(any_fragment(), 0..4), 0..6),
+        finish in prop::sample::select(vec!["stop", "tool_calls", "length", "odd"]),
+    ) {
+        let arrays: Vec<Value> = chunks.into_iter().map(Value::Array).collect();
+        let (out, t) = run(&["f", "get", "get_weather"], &arrays, finish);
+        for f in &out {
+            let v: Value = serde_json::from_str(&f.json).unwrap();
+            prop_assert_eq!(v["index"].as_u64(), Some(f.index as u64));
+        }
+        t.calls();
+    }
+}
+
+/// A fragment with any of its members missing, odd or of the wrong kind.
+fn any_fragment() -> impl Strategy<Value = Value> {
+    let odd = || {
+        prop::sample::select(vec![
+            json!(null),
+            json!(""),
+            json!("f"),
+            json!("get"),
+            json!("_weather"),
+            json!("{"),
+            json!("}"),
+            json!("{}"),
+            json!({}),
+            json!([]),
+            json!(0),
+            json!(1),
+            json!(-1),
+            json!(true),
+            json!("a<|b|>"),
+        ])
+    };
+    let member = |name: &'static str| {
+        prop::option::of(odd()).prop_map(move |v| v.map(|v| (name.to_owned(), v)))
+    };
+    let object = |names: [&'static str; 2]| {
+        (member(names[0]), member(names[1]))
+            .prop_map(|(a, b)| Value::Object([a, b].into_iter().flatten().collect()))
+    };
+    prop_oneof![
+        1 => odd(),
+        9 => (member("index"), member("id"), prop::option::of(object(["name", "arguments"])), object(["name", "arguments"]), any::<bool>())
+            .prop_map(|(index, id, function, flat, also)| {
+                let mut m: serde_json::Map<String, Value> = [index, id].into_iter().flatten().collect();
+                if let Some(f) = function {
+                    m.insert("function".into(), f);
+                }
+                if also && let Value::Object(flat) = flat {
+                    m.extend(flat);
+                }
+                Value::Object(m)
+            })
+    ]
 }
