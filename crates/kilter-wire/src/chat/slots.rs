@@ -38,6 +38,15 @@ impl Slot {
     }
 }
 
+/// The declared name in front of leaked control tokens (field report gw29), else the name.
+pub(super) fn clean_name(declared: &[String], name: &str) -> String {
+    let is = |n: &str| declared.iter().any(|d| d == n);
+    match name.split_once("<|") {
+        Some((head, _)) if !is(name) && is(head) => head.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
 /// What a name field meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NameStep {
@@ -97,15 +106,8 @@ impl Slots {
         !self.is_declared(name) && self.declared.iter().any(|d| d.starts_with(name))
     }
 
-    /// The declared name in front of leaked control tokens (field report gw29), else the name.
     pub(super) fn clean_name(&self, name: &str) -> String {
-        if let Some((head, _)) = name.split_once("<|")
-            && !self.is_declared(name)
-            && self.is_declared(head)
-        {
-            return head.to_owned();
-        }
-        name.to_owned()
+        clean_name(&self.declared, name)
     }
 
     /// The calls so far.

@@ -21,5 +21,6 @@ mod sse;
 mod sse_laws;
 mod tools;
 mod tools_laws;
+mod tools_whole;
 mod usage;
 mod writer;

@@ -551,48 +551,6 @@ fn fact_08_flat_fragments() {
 }
 
 #[test]
-fn gw29_control_tokens_in_the_name() {
-    for pieces in [
-        vec!["read_file<|channel|>commentary"],
-        vec!["read_file", "<|channel|>commentary"],
-    ] {
-        let mut arrays: Vec<Value> = Vec::new();
-        for (i, p) in pieces.iter().enumerate() {
-            let args = (i + 1 == pieces.len()).then(|| json!("{\"path\":\"a\"}"));
-            arrays.push(json!([call(
-                Some(0),
-                (i == 0).then_some("c1"),
-                Some(p),
-                args
-            )]));
-        }
-        let (out, t) = run(&["read_file"], &arrays, "tool_calls");
-        assert_eq!(
-            pairs(&out),
-            [("read_file".into(), r#"{"path":"a"}"#.into())]
-        );
-        assert_eq!(t.calls()[0].name, "read_file");
-        assert!(
-            t.actions().iter().any(|a| a.starts_with("name")),
-            "{:?}",
-            t.actions()
-        );
-    }
-    // Fail closed: an undeclared prefix is left alone.
-    let (out, _) = run(
-        &["other"],
-        &[json!([call(
-            Some(0),
-            Some("c1"),
-            Some("read_file<|x|>"),
-            s("{}")
-        )])],
-        "tool_calls",
-    );
-    assert_eq!(pairs(&out), [("read_file<|x|>".into(), "{}".into())]);
-}
-
-#[test]
 fn unknown_members_of_a_fragment_survive_normalisation() {
     let raw = r#"[{"id":"a","type":"function","function":{"name":"f","arguments":"{}","strict":null},"extra_content":{"sig":"AB\u002b"}}]"#;
     let mut t = ToolStream::new("t", vec![]);

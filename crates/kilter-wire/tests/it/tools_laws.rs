@@ -1,5 +1,6 @@
 //! Laws of the normaliser: calls survive every habit of a server, and normal form is a fixed point.
 
+use kilter_wire::chat::HABITS;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -100,6 +101,9 @@ proptest! {
             prop_assert_eq!(v["index"].as_u64(), Some(f.index as u64));
         }
         t.calls();
+        for h in t.habits() {
+            prop_assert!(HABITS.iter().any(|(word, _)| word == h), "{}", h);
+        }
     }
 }
 
