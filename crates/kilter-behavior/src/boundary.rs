@@ -1,25 +1,78 @@
-//! The rules between a candidate and a call.
+//! The rules between a candidate and a call: echo, declared set, schema, guard.
 
-use kilter_core::{RejectReason, Strength};
+use kilter_core::{Coercion, Origin, Provenance, RejectReason, Strength, ToolCall};
 
+use crate::grammar::RawCall;
+use crate::reader::ReaderConfig;
 use crate::tools::ToolSet;
+use crate::typing;
 
-/// Untrusted text and the tool catalogue, white space removed: a candidate found here is an echo.
+/// Untrusted text and the tool catalogue with white space removed: a candidate found here is an
+/// echo.
 #[derive(Debug, Clone, Default)]
 pub struct EchoIndex {
-    squeezed: Vec<String>,
+    regions: Vec<String>,
+}
+
+fn squeeze(t: &str) -> String {
+    t.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// Undoes one level of JSON string escapes; `None` when there is none.
+fn unescape(t: &str) -> Option<String> {
+    if !t.contains('\\') {
+        return None;
+    }
+    let mut out = String::with_capacity(t.len());
+    let mut it = t.chars();
+    while let Some(c) = it.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match it.next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('r') => out.push('\r'),
+            Some('u') => {
+                let hex: String = it.clone().take(4).collect();
+                match u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32) {
+                    Some(c) if hex.len() == 4 => {
+                        out.push(c);
+                        it.nth(3);
+                    }
+                    _ => out.push_str("\\u"),
+                }
+            }
+            Some(c) => out.push(c),
+            None => out.push('\\'),
+        }
+    }
+    Some(out)
 }
 
 impl EchoIndex {
     /// Indexes the untrusted regions of a transcript and the catalogue of tools.
     pub fn new<'a>(untrusted: impl IntoIterator<Item = &'a str>, catalogue: &ToolSet) -> Self {
-        let _ = catalogue;
-        Self {
-            squeezed: untrusted
-                .into_iter()
-                .map(|t| t.split_whitespace().collect())
-                .collect(),
+        let mut regions = Vec::new();
+        let mut add = |t: &str| {
+            regions.push(squeeze(t));
+            if let Some(u) = unescape(t) {
+                regions.push(squeeze(&u));
+            }
+        };
+        for t in untrusted {
+            add(t);
         }
+        for tool in catalogue.specs() {
+            if let Some(d) = &tool.description {
+                add(d);
+            }
+            if !tool.parameters.is_null() {
+                add(&tool.parameters.to_string());
+            }
+        }
+        Self { regions }
     }
 
     /// Nothing is untrusted.
@@ -27,17 +80,24 @@ impl EchoIndex {
         Self::default()
     }
 
-    /// Whether a payload, white space aside, stands in an untrusted region.
+    /// Whether a text, white space aside, stands in an indexed region.
     pub fn contains(&self, payload: &str) -> bool {
-        let p: String = payload.split_whitespace().collect();
-        !p.is_empty() && self.squeezed.iter().any(|r| r.contains(&p))
+        if self.regions.is_empty() {
+            return false;
+        }
+        let p = squeeze(payload);
+        if p.is_empty() {
+            return false;
+        }
+        let find = memchr::memmem::Finder::new(p.as_bytes());
+        self.regions
+            .iter()
+            .any(|r| find.find(r.as_bytes()).is_some())
     }
 }
 
 /// What markerless forms may do.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WeakMarkers {
     /// Recover them; every other gate still stands.
@@ -62,4 +122,84 @@ pub struct Rejected {
     pub nearest: Option<String>,
     /// Strength of its markers.
     pub strength: Strength,
+}
+
+/// Judges one candidate. `span` is the candidate's text with its markers.
+pub(crate) fn judge(
+    cfg: &ReaderConfig,
+    raw: &RawCall,
+    span: &str,
+    dialect: &str,
+    strength: Strength,
+) -> Result<ToolCall, Rejected> {
+    let reject = |reason, nearest| {
+        Err(Rejected {
+            dialect: dialect.to_owned(),
+            name: Some(raw.name.clone()),
+            reason,
+            nearest,
+            strength,
+        })
+    };
+    let resolved = cfg.tools.resolve(&raw.name);
+    if cfg.boundary && cfg.tools.is_declared_rule_on() && resolved.is_none() {
+        return reject(RejectReason::Undeclared, cfg.tools.nearest(&raw.name));
+    }
+    if cfg.boundary {
+        let payload = if raw.bare {
+            span
+        } else {
+            span.get(raw.span.clone()).unwrap_or(span)
+        };
+        if cfg.untrusted.contains(payload) {
+            return reject(RejectReason::Echo, None);
+        }
+    }
+    let null = serde_json::Value::Null;
+    let schema = resolved.as_ref().map_or(&null, |r| &r.tool.schema);
+    let Some(typed) = typing::typed(raw, schema) else {
+        return reject(RejectReason::Schema, None);
+    };
+    if cfg.boundary
+        && let Some(r) = &resolved
+        && !r.tool.fits(&typed.value)
+    {
+        return reject(RejectReason::Schema, None);
+    }
+    let mut coerced = typed.coerced;
+    let mut name = raw.name.clone();
+    let mut read_only = false;
+    if let Some(r) = &resolved {
+        if r.restored {
+            coerced.insert(
+                0,
+                Coercion {
+                    path: "name".to_owned(),
+                    from: raw.name.clone(),
+                    to: r.tool.spec.name.clone(),
+                },
+            );
+        }
+        name.clone_from(&r.tool.spec.name);
+        read_only = r.tool.spec.read_only == Some(true);
+    }
+    let weak_barred = strength == Strength::Weak && cfg.weak != WeakMarkers::Allow;
+    if (cfg.guarded || weak_barred) && !read_only {
+        return reject(RejectReason::Guard, None);
+    }
+    Ok(ToolCall {
+        id: raw.id.clone(),
+        name,
+        arguments: typed.json,
+        provenance: Provenance::Recovered {
+            dialect: dialect.to_owned(),
+            strength,
+            origin: if coerced.is_empty() {
+                Origin::Recovered
+            } else {
+                Origin::Coerced
+            },
+            coerced,
+        },
+    })
 }

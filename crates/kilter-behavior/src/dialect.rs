@@ -1,6 +1,15 @@
-//! Dialects and reasoning markers as data.
+//! Dialects and reasoning markers as data, compiled into one [`Registry`].
 
-use std::sync::Arc;
+mod builtin;
+mod registry;
+mod spec;
+mod trie;
+
+pub use registry::Registry;
+
+pub(crate) use registry::Dialect;
+pub(crate) use spec::{Closer, Grammar, Shape, Tags as TagSpec};
+pub(crate) use trie::{Mark, Walk};
 
 /// Why a dialect file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -33,40 +42,4 @@ pub enum DialectError {
         /// The nearest known name.
         nearest: String,
     },
-}
-
-/// Compiled dialects and reasoning markers; built once and shared.
-#[derive(Debug, Default)]
-pub struct Registry {
-    names: Vec<String>,
-}
-
-impl Registry {
-    /// The dialects that ship with the crate.
-    pub fn builtin() -> Arc<Self> {
-        Arc::new(Self::default())
-    }
-
-    /// The shipped dialects and the operator's files (name, TOML text).
-    ///
-    /// # Errors
-    /// A file that does not parse or contradicts itself.
-    pub fn with_files(extra: &[(String, String)]) -> Result<Arc<Self>, DialectError> {
-        let _ = extra;
-        Ok(Self::builtin())
-    }
-
-    /// Only the named dialects.
-    ///
-    /// # Errors
-    /// A name that is not known.
-    pub fn narrow(&self, keep: &[String]) -> Result<Arc<Self>, DialectError> {
-        let _ = keep;
-        Ok(Self::builtin())
-    }
-
-    /// Names of the dialects, in order of precedence.
-    pub fn names(&self) -> Vec<&str> {
-        self.names.iter().map(String::as_str).collect()
-    }
 }

@@ -202,13 +202,23 @@ fn parsed_call(call: kilter_core::ToolCall) -> Option<ParsedCall> {
     };
     Some(ParsedCall {
         name: call.name,
-        arguments: RawValue::from_string(call.arguments).ok()?,
+        arguments: RawValue::from_string(one_line(call.arguments)).ok()?,
         id: call.id,
         dialect,
         strength,
         origin,
         coerced,
     })
+}
+
+/// JSON text with the line breaks between its tokens as spaces: a result is one line.
+fn one_line(json: String) -> String {
+    // A line break inside a JSON string is always escaped.
+    if json.contains(['\n', '\r']) {
+        json.replace(['\n', '\r'], " ")
+    } else {
+        json
+    }
 }
 
 /// Pieces of at most `size` bytes, cut at character boundaries (never less than one character).

@@ -15,15 +15,20 @@
 //! | [`prior`] | what another session learnt: watched for, decides nothing |
 //! | [`ladder`] | what to do about a turn |
 
+mod arith;
 pub mod boundary;
 pub mod dialect;
 pub mod filter;
+mod grammar;
 pub mod ladder;
+mod lit;
+mod litscan;
 pub mod prior;
 pub mod profile;
 pub mod reader;
 pub mod splitter;
 pub mod tools;
+mod typing;
 
 pub use boundary::{EchoIndex, Rejected, WeakMarkers};
 pub use dialect::{DialectError, Registry};

@@ -1,5 +1,12 @@
 //! Text in, content, reasoning and calls out, at any chunking.
 
+mod candidate;
+mod edge;
+mod line;
+mod machine;
+mod outlet;
+mod scan;
+
 use std::sync::Arc;
 
 use kilter_core::{Expect, ReasoningPlace, ToolCall};
@@ -8,6 +15,8 @@ use crate::boundary::{EchoIndex, Rejected, WeakMarkers};
 use crate::dialect::Registry;
 use crate::splitter::Split;
 use crate::tools::ToolSet;
+
+use machine::Machine;
 
 /// What a reader must know of the turn.
 #[derive(Debug, Clone)]
@@ -30,7 +39,7 @@ pub struct ReaderConfig {
     pub split: Split,
     /// The template had already opened the reasoning block.
     pub reasoning_open: bool,
-    /// Any stable mark of the turn, for derived ids.
+    /// Any stable mark of the turn, for derived ids; empty to derive none.
     pub turn_id: String,
 }
 
@@ -64,7 +73,8 @@ impl Default for ReaderConfig {
 /// Takes what the reader decides, in the order of the raw text.
 ///
 /// Content, reasoning and the raw text of calls and removed spans, concatenated in order, are the
-/// raw text byte for byte.
+/// raw text byte for byte. Where one span holds several calls, its text comes with them piece by
+/// piece.
 pub trait Sink {
     /// Visible text.
     fn content(&mut self, text: &str);
@@ -96,40 +106,64 @@ pub struct TurnSummary {
 /// The incremental reader: linear in bytes, bounded hold-back.
 #[derive(Debug)]
 pub struct TurnReader {
-    cfg: ReaderConfig,
+    buf: String,
+    machine: Machine,
 }
 
 impl TurnReader {
     /// A reader for one turn.
     pub fn new(cfg: ReaderConfig) -> Self {
-        Self { cfg }
+        Self {
+            buf: String::new(),
+            machine: Machine::new(cfg),
+        }
     }
 
     /// Takes the next piece of text.
     pub fn push(&mut self, delta: &str, sink: &mut dyn Sink) {
-        let _ = &self.cfg;
-        sink.content(delta);
+        if delta.is_empty() {
+            return;
+        }
+        if self.buf.is_empty() {
+            let used = self.machine.run(delta, false, sink);
+            self.buf.push_str(&delta[used..]);
+        } else {
+            self.buf.push_str(delta);
+            self.again(false, sink);
+        }
+    }
+
+    fn again(&mut self, eof: bool, sink: &mut dyn Sink) {
+        let mut buf = std::mem::take(&mut self.buf);
+        let used = self.machine.run(&buf, eof, sink);
+        if used == buf.len() {
+            buf.clear();
+        } else if used > 0 {
+            buf.drain(..used);
+        }
+        self.buf = buf;
     }
 
     /// The first-turn window's time is over: what it holds is committed.
     pub fn deadline_passed(&mut self, sink: &mut dyn Sink) {
-        let _ = sink;
+        self.machine.deadline(sink);
     }
 
     /// Whether any text is held back.
     pub fn is_holding(&self) -> bool {
-        false
+        !self.buf.is_empty() || self.machine.is_holding()
     }
 
     /// Structured calls arrived: recovery is off for this turn and held text is released.
     pub fn native_seen(&mut self, sink: &mut dyn Sink) {
-        let _ = sink;
+        self.machine.native(sink);
+        self.again(false, sink);
     }
 
     /// The end of the turn.
-    pub fn finish(self, sink: &mut dyn Sink) -> TurnSummary {
-        let _ = sink;
-        TurnSummary::default()
+    pub fn finish(mut self, sink: &mut dyn Sink) -> TurnSummary {
+        self.again(true, sink);
+        self.machine.finish(sink)
     }
 }
 

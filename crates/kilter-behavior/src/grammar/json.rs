@@ -1,0 +1,157 @@
+//! JSON objects and lists of calls (J1, J2, J3).
+
+use super::extract;
+use super::{Cx, RawCall, Step, Why, skip_ws};
+use crate::lit;
+use crate::litscan::{LitScan, Scan};
+
+/// One value, or several after one another.
+#[derive(Debug, Clone)]
+pub(crate) struct Json {
+    at: usize,
+    state: State,
+    /// Ends of complete values: (start, end).
+    values: Vec<(usize, usize)>,
+    /// The value began with a doubled brace.
+    doubled: bool,
+    head_done: bool,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    Start,
+    In(LitScan),
+    /// After a value: another may follow.
+    Between,
+}
+
+impl Json {
+    pub(crate) fn new(at: usize) -> Self {
+        Self {
+            at,
+            state: State::Start,
+            values: Vec::new(),
+            doubled: false,
+            head_done: false,
+        }
+    }
+
+    pub(crate) fn advance(&mut self, t: &str, eof: bool, cx: Cx<'_>) -> Step {
+        loop {
+            match &mut self.state {
+                State::Start => {
+                    let i = skip_ws(t, self.at);
+                    let Some(&b) = t.as_bytes().get(i) else {
+                        return if eof {
+                            Step::Fail(Why::Cut(None))
+                        } else {
+                            Step::More
+                        };
+                    };
+                    if b != b'{' && b != b'[' {
+                        return Step::Fail(Why::Other);
+                    }
+                    if b == b'{' && !cx.weak {
+                        match t.as_bytes().get(i + 1) {
+                            None if !eof => return Step::More,
+                            Some(b'{') => self.doubled = true,
+                            _ => {}
+                        }
+                    }
+                    self.at = i;
+                    let from = i + usize::from(self.doubled);
+                    self.state = State::In(LitScan::new(from, false));
+                }
+                State::In(scan) => {
+                    let r = scan.advance(t, eof);
+                    if cx.weak && !self.head_done && self.values.is_empty() {
+                        match extract::head(&t[self.at..], cx, r != Scan::More || eof) {
+                            extract::Head::More => {}
+                            extract::Head::Ok => self.head_done = true,
+                            extract::Head::No(w) => return Step::Fail(w),
+                        }
+                    }
+                    match r {
+                        Scan::More => return Step::More,
+                        Scan::Fail(at) => {
+                            if !self.values.is_empty() {
+                                return self.done();
+                            }
+                            let cut = eof && at >= t.len();
+                            return Step::Fail(if cut && (!cx.weak || self.head_done) {
+                                Why::Cut(extract::name_in_head(&t[self.at..]))
+                            } else {
+                                Why::Other
+                            });
+                        }
+                        Scan::Done(mut end) => {
+                            if self.doubled {
+                                match t.as_bytes().get(end) {
+                                    None if !eof => {
+                                        // The last brace was read; it is read again with its twin.
+                                        let i = skip_ws(t, self.at);
+                                        self.state = State::In(LitScan::new(i + 1, false));
+                                        return Step::More;
+                                    }
+                                    Some(b'}') => end += 1,
+                                    _ => {}
+                                }
+                            }
+                            self.values.push((self.at, end));
+                            self.at = end;
+                            self.state = State::Between;
+                        }
+                    }
+                }
+                State::Between => {
+                    if cx.weak {
+                        // Sequences of markerless values are put together by the reader.
+                        return self.done();
+                    }
+                    let mut i = skip_ws(t, self.at);
+                    if matches!(t.as_bytes().get(i), Some(b',' | b';')) {
+                        i = skip_ws(t, i + 1);
+                    }
+                    match t.as_bytes().get(i) {
+                        None if !eof => return Step::More,
+                        Some(b'{') if self.values.len() < 64 => {
+                            self.at = i;
+                            self.doubled = false;
+                            self.state = State::Start;
+                        }
+                        _ => return self.done(),
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn cursor(&self) -> usize {
+        match &self.state {
+            State::In(s) => s.at(),
+            _ => self.at,
+        }
+    }
+
+    fn done(&self) -> Step {
+        self.values
+            .last()
+            .map_or(Step::Fail(Why::Other), |(_, e)| Step::Done(*e))
+    }
+
+    pub(crate) fn calls(&self, t: &str, cx: Cx<'_>) -> Option<Vec<RawCall>> {
+        let mut out = Vec::new();
+        for (s, e) in &self.values {
+            let text = &t[*s..*e];
+            let (node, off) = match lit::parse_all(text) {
+                Some(n) => (n, *s),
+                None => (
+                    lit::parse_all(text.strip_prefix('{')?.strip_suffix('}')?)?,
+                    *s + 1,
+                ),
+            };
+            out.extend(extract::calls(&node, t, off, cx)?);
+        }
+        Some(out)
+    }
+}
