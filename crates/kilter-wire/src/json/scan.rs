@@ -45,6 +45,15 @@ impl Stack {
 /// End of the string whose opening quote is at `i`.
 fn string_end(b: &[u8], i: usize) -> Result<usize, RawError> {
     let mut at = i + 1;
+    // Keys and words are short: a few plain steps before the vector search.
+    for _ in 0..16 {
+        match b.get(at) {
+            Some(b'"') => return Ok(at + 1),
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+            None => return Err(RawError::Cut),
+        }
+    }
     loop {
         let rest = b.get(at..).ok_or(RawError::Cut)?;
         match memchr2(b'"', b'\\', rest) {

@@ -1,6 +1,7 @@
 //! JSON strings: decode tolerantly, encode plainly.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 /// The text of a raw string (quotes included); `None` when it is not a string.
 ///
@@ -94,9 +95,11 @@ pub fn encode(text: &str) -> String {
 
 /// Whether a key as written (quotes included) is `name`.
 pub fn key_is(raw: &str, name: &str) -> bool {
-    match raw.strip_prefix('"').and_then(|r| r.strip_suffix('"')) {
-        Some(inner) if inner == name => !name.contains('\\'),
-        Some(inner) if inner.contains('\\') => decode(raw).is_some_and(|d| d == name),
-        _ => false,
+    let (raw_bytes, n) = (raw.as_bytes(), name.len());
+    // Escapes only make a key longer: an equal length decides by the bytes, a shorter key is another.
+    match raw_bytes.len().cmp(&(n + 2)) {
+        Ordering::Less => false,
+        Ordering::Equal => raw_bytes.get(1..=n) == Some(name.as_bytes()) && !name.contains('\\'),
+        Ordering::Greater => raw_bytes.contains(&b'\\') && decode(raw).is_some_and(|d| d == name),
     }
 }

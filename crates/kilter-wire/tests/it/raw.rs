@@ -233,3 +233,22 @@ fn a_nested_edit_is_take_edit_set_back() {
         r#"{"stream":true, "stream_options" : { "x":1.00 } ,"z":0}"#
     );
 }
+
+#[test]
+fn keys_are_compared_by_what_they_say() {
+    let o = RawObject::from_text(r#"{"a\\b":1,"\u0061":2,"ab":3,"a":4,"":5,"\"":6}"#).unwrap();
+    assert_eq!(o.get("a\\b"), Some("1"));
+    assert_eq!(o.get("a"), Some("4"));
+    assert_eq!(o.get("ab"), Some("3"));
+    assert_eq!(o.get(""), Some("5"));
+    assert_eq!(o.get("\""), Some("6"));
+    assert_eq!(o.get("\\u0061"), None);
+    assert_eq!(
+        RawObject::from_text(r#"{"\u0061":2}"#).unwrap().get("a"),
+        Some("2")
+    );
+    assert_eq!(
+        RawObject::from_text(r#"{"a\n":2}"#).unwrap().get("a\\n"),
+        None
+    );
+}
