@@ -198,6 +198,8 @@ impl Machine {
         if self.place == Place::Content {
             if self.out.weak_pending() {
                 self.out.reject_weak(sink);
+                // Nothing was taken out after all: the white space behind it is text, too.
+                self.gap = false;
             }
             self.any_text = true;
         }
