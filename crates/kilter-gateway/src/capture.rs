@@ -375,6 +375,6 @@ mod tests {
         let text = std::fs::read_to_string(dir.path().join("capture.jsonl")).unwrap();
         let line: CaptureLine = serde_json::from_str(&text).unwrap();
         assert_eq!(line.exchanges[0].body.bytes(), b"{\"a\":\"[redacted]\"}");
-        assert_eq!(line.exchanges[0].reads, [(3, 5), (5, 18)]);
+        assert_eq!(line.exchanges[0].reads, [(3, 5), (5, 19)]);
     }
 }

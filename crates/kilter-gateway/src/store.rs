@@ -1,7 +1,7 @@
 //! `kilter.db`: profiles and priors in SQLite, written by a thread of its own.
 //!
 //! The hot path never waits for it: writes are queued and coalesced, a read on the first touch of a
-//! session waits a few milliseconds at most and then goes on with a fresh profile.
+//! session waits a tenth of a second at most and then goes on with a fresh profile.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 pub const FILE: &str = "kilter.db";
 
 /// Longest wait for a read on a request's path.
-pub const READ_WAIT: Duration = Duration::from_millis(5);
+pub const READ_WAIT: Duration = Duration::from_millis(100);
 
 /// Named steps, each run once, in order. Steps are only ever added.
 const MIGRATIONS: &[(&str, &str)] = &[(

@@ -90,6 +90,11 @@ impl AnswerBody {
         }
     }
 
+    /// Whether nothing more will come, where the answer's length was declared.
+    pub fn is_end(&self) -> bool {
+        http_body::Body::is_end_stream(&self.incoming)
+    }
+
     /// The whole body.
     ///
     /// # Errors

@@ -5,6 +5,8 @@
 //! | `exchange` | asking upstreams: retries, compensations, fallbacks |
 //! | `watch` | the engine that reads a stream while it passes |
 //! | `queue` | events that wait until their text is decided |
+//! | `emit` | events on their way out |
+//! | `conclude` | the end of a stream |
 //! | `stream` | a streamed answer that may be touched |
 //! | `plain` | a whole answer that may be touched |
 //! | `relay` | an answer that may not be touched |
@@ -12,6 +14,8 @@
 
 mod actions;
 mod close;
+mod conclude;
+mod emit;
 mod exchange;
 mod plain;
 mod queue;
@@ -103,7 +107,7 @@ pub async fn chat(Ext(state): Ext<Arc<State>>, req: Request) -> Response {
 
 async fn answer(mut turn: Turn) -> Response {
     match turn.exchange().await {
-        Ok(answer) if turn.adapt != Adapt::On => relay::respond(turn, answer),
+        Ok(answer) if turn.adapt != Adapt::On || !turn.is_single() => relay::respond(turn, answer),
         Ok(answer) if is_event_stream(&answer.headers) => stream::respond(turn, answer),
         Ok(answer) => plain::respond(turn, answer).await,
         Err(failure) => turn.refused(failure),
@@ -163,7 +167,10 @@ impl Turn {
             });
         }
         let route = live.backends.route(&model)?;
-        let session_name = session::name_of(&head.headers, &request)?;
+        // It is written to disk: should a client put a key into it, the key is masked there, too.
+        let session_name = live
+            .redactor
+            .text(&session::name_of(&head.headers, &request)?);
         let session = open_session(&state, &live, &session_name, &route).await;
         let client_trailers = head
             .headers

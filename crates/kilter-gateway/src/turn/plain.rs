@@ -6,12 +6,13 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use kilter_behavior::{Action, Decision, Rejected, Sink, TurnReader};
 use kilter_core::{FinishReason, Observation, ToolCall, id};
-use kilter_wire::chat::{Completion, Rewrite, call_json, kilter_members, sum_usage, true_finish};
-use kilter_wire::{ApiError, RawObject};
+use kilter_wire::ApiError;
+use kilter_wire::chat::{Completion, Rewrite, call_json, kilter_members, sum_usage, whole_calls};
 use serde_json::{Map, Value};
 
 use super::Turn;
 use super::close::Ending;
+use super::conclude::truth;
 use super::exchange::Failure;
 use crate::error::TurnError;
 use crate::ladder_exec;
@@ -62,10 +63,6 @@ pub(crate) async fn respond(mut turn: Turn, answer: Answer) -> Response {
         Ok(b) => b,
         Err(e) => return turn.refused(Failure::Lost(e)),
     };
-    if !turn.is_single() {
-        turn.close(None);
-        return finish(&turn, status, headers, body);
-    }
     let mut whole = match parse(&mut turn, status, &body) {
         Ok(w) => w,
         Err(f) => return turn.refused(f),
@@ -265,15 +262,7 @@ fn edit(
         touched = true;
     }
     let mut sent = choice.finish.clone();
-    let truth = decision.finish.clone().or_else(|| {
-        let o = &whole.obs;
-        true_finish(
-            o.finish.as_ref(),
-            &o.native_calls,
-            o.usage.completion_tokens,
-            o.request.output_cap,
-        )
-    });
+    let truth = truth(decision, &whole.obs);
     if let Some(truth) = truth
         && Some(&truth) != sent.as_ref()
     {
@@ -316,67 +305,11 @@ fn native_calls(turn: &mut Turn, whole: &Whole) -> Option<Vec<String>> {
     if choice.tool_calls.is_empty() {
         return None;
     }
-    let cut = matches!(
-        choice.finish,
-        Some(FinishReason::Length | FinishReason::ContentFilter)
-    );
-    let mark = whole
-        .completion
-        .id()
-        .map_or_else(|| turn.id.clone(), |i| i.into_owned());
-    let mut changed = false;
-    let mut out = Vec::new();
-    for (i, call) in choice.tool_calls.iter().enumerate() {
-        let Ok(mut o) = RawObject::from_text(call.raw.as_str()) else {
-            return None;
-        };
-        let name = call.name.clone().unwrap_or_default();
-        let mut args = call.arguments.clone().unwrap_or_default();
-        if args.is_empty() && !cut {
-            args = "{}".to_owned();
-        }
-        if call.id.is_none() {
-            o.set_str("id", &id::call_id(&mark, i, &name, &args));
-            turn.actions.add("tool_calls", "id:made");
-            changed = true;
-        }
-        if call.kind.is_none() {
-            o.set_str("type", "function");
-            turn.actions.add("tool_calls", "type:made");
-            changed = true;
-        }
-        let mut f = o.object("function").unwrap_or_default();
-        // Control tokens that leaked into a name; the head must be a declared name.
-        if let Some((head, _)) = name.split_once("<|")
-            && !turn.offer.names.contains(&name)
-            && turn.offer.names.iter().any(|n| n == head)
-        {
-            f.set_str("name", head);
-            turn.actions.add("tool_calls", "name:cleaned");
-        }
-        if call.arguments_is_value || Some(&args) != call.arguments.as_ref() {
-            f.set_str("arguments", &args);
-            let word = if call.arguments_is_value {
-                "arguments:object"
-            } else {
-                "arguments:empty"
-            };
-            turn.actions.add("tool_calls", word);
-        }
-        if o.get("function").is_none() {
-            f.set_str("name", &name);
-            f.set_str("arguments", &args);
-            o.remove("name");
-            o.remove("arguments");
-            turn.actions.add("tool_calls", "function:flat");
-        }
-        if f.is_edited() {
-            o.set_object("function", &f);
-            changed = true;
-        }
-        out.push(o.to_text().into_owned());
+    let (calls, actions) = whole_calls(choice, &turn.id, &turn.offer.names)?;
+    for a in actions {
+        turn.actions.add("tool_calls", a);
     }
-    changed.then_some(out)
+    Some(calls)
 }
 
 /// Reads a copy of a whole answer for the record alone.

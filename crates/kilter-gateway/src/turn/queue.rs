@@ -22,6 +22,8 @@ enum Kind {
 #[derive(Debug, Default)]
 pub(crate) struct Decided {
     spans: VecDeque<(Kind, usize)>,
+    /// Bytes that went out before they were decided.
+    ahead: usize,
     /// Calls read from text.
     pub(crate) calls: Vec<ToolCall>,
     /// The raw text of those calls.
@@ -32,6 +34,9 @@ pub(crate) struct Decided {
 
 impl Decided {
     fn push(&mut self, kind: Kind, len: usize) {
+        let early = self.ahead.min(len);
+        self.ahead -= early;
+        let len = len - early;
         if len == 0 {
             return;
         }
@@ -123,6 +128,20 @@ impl Item {
                 decided.spans.pop_front();
             }
         }
+        true
+    }
+
+    /// Sends spaces ahead of their decision: plain spaces next to a removed span stay, so they are
+    /// content in every case, and a token that ends in one is not delayed by the next. `true` when
+    /// that was all that was missing.
+    pub(crate) fn run_ahead(&mut self, decided: &mut Decided) -> bool {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let spaces = !rest.is_empty() && rest.bytes().all(|b| b == b' ');
+        if self.cut || !self.has_part() || !spaces {
+            return false;
+        }
+        decided.ahead += rest.len();
+        self.give_up();
         true
     }
 

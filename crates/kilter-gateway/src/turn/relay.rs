@@ -93,7 +93,10 @@ impl Driver {
         match piece {
             Some(Ok(bytes)) => {
                 self.turn.seen(&bytes);
-                self.copy(&bytes);
+                // The record is written before the client sees the end.
+                if self.copy(&bytes) || self.body.is_end() {
+                    self.end();
+                }
                 Some(Ok(bytes))
             }
             Some(Err(e)) => {
@@ -119,11 +122,14 @@ impl Driver {
         }
     }
 
-    fn copy(&mut self, bytes: &Bytes) {
+    /// Reads along; `true` when the copy said its last word.
+    fn copy(&mut self, bytes: &Bytes) -> bool {
         let now = self.turn.took();
         match &mut self.copy {
             Copy::Not => {}
-            Copy::Whole(all) => all.extend_from_slice(bytes),
+            Copy::Whole(all) => {
+                all.extend_from_slice(bytes);
+            }
             Copy::Events(both) => {
                 let (framer, watch) = &mut **both;
                 framer.push(bytes);
@@ -131,8 +137,10 @@ impl Driver {
                     watch.event(&mut self.turn, event, now);
                 }
                 watch.take();
+                return watch.is_over();
             }
         }
+        false
     }
 
     fn end(&mut self) {
@@ -149,7 +157,7 @@ impl Driver {
                 let obs = watch.end(&mut self.turn, now);
                 let decision = self.turn.decide(&obs);
                 let sent = obs.finish.clone();
-                watch.conclude(&mut self.turn, &decision);
+                watch.conclude(&mut self.turn, &decision, &obs);
                 Some(Ending { sent, obs })
             }
         };

@@ -176,7 +176,7 @@ impl Driver {
             }
             decision = self.turn.not_continued(decision);
         }
-        let sent = self.watch.conclude(&mut self.turn, &decision);
+        let sent = self.watch.conclude(&mut self.turn, &decision, &obs);
         self.turn.failed |= self.watch.failed();
         self.turn.close(Some(Ending { sent, obs }));
         self.phase = Phase::Trailers;

@@ -7,14 +7,11 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use kilter_behavior::{Action, Decision, TurnReader, TurnSummary};
+use kilter_behavior::{TurnReader, TurnSummary};
 use kilter_core::{EventKind, FinishReason, Observation, ToolCall, id};
 use kilter_wire::ApiError;
-use kilter_wire::chat::{
-    Accumulator, Chunk, ChunkWriter, Rewrite, ToolStream, kilter_members, sum_usage, true_finish,
-};
+use kilter_wire::chat::{Accumulator, Chunk, ChunkWriter, Rewrite, ToolStream, true_finish};
 use kilter_wire::sse::{self, Event, SseError};
-use serde_json::{Map, Value};
 
 use super::Turn;
 use super::queue::{Decided, Item};
@@ -22,42 +19,42 @@ use crate::error::TurnError;
 
 /// An event after its edits, held because it may be the last one.
 #[derive(Debug)]
-struct Held {
-    raw: Bytes,
-    edit: Option<Rewrite>,
-    chunk: Option<Chunk>,
+pub(super) struct Held {
+    pub(super) raw: Bytes,
+    pub(super) edit: Option<Rewrite>,
+    pub(super) chunk: Option<Chunk>,
 }
 
 /// The engine of one client turn, over all answers that it takes.
 pub(crate) struct Watch {
-    reader: Option<TurnReader>,
-    read: bool,
-    summary: TurnSummary,
-    decided: Decided,
-    queue: VecDeque<Item>,
-    acc: Accumulator,
-    tools: ToolStream,
-    writer: Option<ChunkWriter>,
-    answer_id: Option<String>,
-    out: Vec<Bytes>,
-    tail: Vec<Held>,
-    hold_tail: bool,
-    native: bool,
-    content: String,
-    reasoning: String,
-    calls: Vec<ToolCall>,
-    finish: Option<FinishReason>,
-    done: Option<Bytes>,
-    tidy: bool,
+    pub(super) reader: Option<TurnReader>,
+    pub(super) read: bool,
+    pub(super) summary: TurnSummary,
+    pub(super) decided: Decided,
+    pub(super) queue: VecDeque<Item>,
+    pub(super) acc: Accumulator,
+    pub(super) tools: ToolStream,
+    pub(super) writer: Option<ChunkWriter>,
+    pub(super) answer_id: Option<String>,
+    pub(super) out: Vec<Bytes>,
+    pub(super) tail: Vec<Held>,
+    pub(super) hold_tail: bool,
+    pub(super) native: bool,
+    pub(super) content: String,
+    pub(super) reasoning: String,
+    pub(super) calls: Vec<ToolCall>,
+    pub(super) finish: Option<FinishReason>,
+    pub(super) done: Option<Bytes>,
+    pub(super) tidy: bool,
     /// Nothing more is read of this stream.
-    over: bool,
-    failure: Option<ApiError>,
-    part: usize,
-    usage: Vec<String>,
-    role_sent: bool,
-    window: Option<Duration>,
-    deferred: Option<Duration>,
-    waiting: Option<Duration>,
+    pub(super) over: bool,
+    pub(super) failure: Option<ApiError>,
+    pub(super) part: usize,
+    pub(super) usage: Vec<String>,
+    pub(super) role_sent: bool,
+    pub(super) window: Option<Duration>,
+    pub(super) deferred: Option<Duration>,
+    pub(super) waiting: Option<Duration>,
 }
 
 impl Watch {
@@ -341,7 +338,7 @@ impl Watch {
     /// when `force` is set or more events wait behind it.
     fn settle(&mut self, turn: &mut Turn, force: bool, now: Duration) {
         while let Some(mut item) = self.queue.pop_front() {
-            if item.fill(&mut self.decided) {
+            if item.fill(&mut self.decided) || item.run_ahead(&mut self.decided) {
                 self.emit(turn, item);
                 continue;
             }
@@ -379,187 +376,6 @@ impl Watch {
             self.emit(turn, left);
         }
         self.note_wait(turn, now);
-    }
-
-    fn emit_part(&mut self, turn: &mut Turn, item: &mut Item) {
-        let content = std::mem::take(&mut item.content);
-        let reasoning = std::mem::take(&mut item.reasoning);
-        self.content.push_str(&content);
-        self.reasoning.push_str(&reasoning);
-        if !reasoning.is_empty() {
-            turn.split(&self.summary);
-        }
-        if let (false, Some(chunk)) = (item.split, &item.chunk) {
-            let mut edit = Rewrite::chunk(chunk);
-            self.rewrite_texts(turn, chunk, &mut edit, &content, &reasoning);
-            self.send(Held {
-                raw: Bytes::new(),
-                edit: Some(edit),
-                chunk: None,
-            });
-        } else {
-            self.send_texts(&content, &reasoning);
-        }
-        item.split = true;
-    }
-
-    fn send_texts(&mut self, content: &str, reasoning: &str) {
-        let Some(w) = &self.writer else { return };
-        let mut chunks = Vec::new();
-        if !reasoning.is_empty() {
-            chunks.push(w.reasoning(0, reasoning));
-        }
-        if !content.is_empty() {
-            chunks.push(w.content(0, content));
-        }
-        for c in chunks {
-            self.out.push(sse::encode_data(&c));
-        }
-    }
-
-    fn rewrite_texts(
-        &self,
-        turn: &mut Turn,
-        chunk: &Chunk,
-        edit: &mut Rewrite,
-        content: &str,
-        reasoning: &str,
-    ) {
-        let had = chunk.choices.first().and_then(|c| c.reasoning.as_ref());
-        if let Some(r) = had
-            && r.field != "reasoning_content"
-            && let Some(from) = edit.name_reasoning(0, &r.field, &r.text)
-        {
-            turn.actions.add("reasoning_field", &from);
-        }
-        if content.is_empty() {
-            edit.remove_content(0);
-        } else {
-            edit.set_content(0, Some(content));
-        }
-        if !reasoning.is_empty() {
-            let all = had.map_or(String::new(), |r| r.text.clone()) + reasoning;
-            edit.set_reasoning(0, Some(&all));
-        }
-        for n in edit.notes() {
-            if let Some((k, v)) = n.split_once(':') {
-                turn.actions.add(k, v);
-            }
-        }
-    }
-
-    /// Sends one event whose text is decided.
-    fn emit(&mut self, turn: &mut Turn, item: Item) {
-        self.content.push_str(&item.content);
-        self.reasoning.push_str(&item.reasoning);
-        if !item.reasoning.is_empty() {
-            turn.split(&self.summary);
-        }
-        if item.split {
-            return self.send_texts(&item.content, &item.reasoning);
-        }
-        let Some(chunk) = item.chunk else {
-            return self.send(Held {
-                raw: item.raw,
-                edit: None,
-                chunk: None,
-            });
-        };
-        let Some(c) = chunk.choices.first() else {
-            return self.send(Held {
-                raw: item.raw,
-                edit: None,
-                chunk: Some(chunk),
-            });
-        };
-        let renames = c
-            .reasoning
-            .as_ref()
-            .is_some_and(|r| r.field != "reasoning_content");
-        let again = self.part > 0 && c.role.is_some();
-        let other = self.part > 0;
-        let parts = c.content_is_parts && c.content.is_some();
-        self.role_sent |= c.role.is_some();
-        if !(item.cut || renames || parts || item.tools.is_some() || other) {
-            return self.send(Held {
-                raw: item.raw,
-                edit: None,
-                chunk: Some(chunk),
-            });
-        }
-        let mut edit = Rewrite::chunk(&chunk);
-        if item.cut || parts {
-            self.rewrite_texts(turn, &chunk, &mut edit, &item.content, &item.reasoning);
-        } else if let Some(r) = c.reasoning.as_ref().filter(|_| renames)
-            && let Some(from) = edit.name_reasoning(0, &r.field, &r.text)
-        {
-            turn.actions.add("reasoning_field", &from);
-        }
-        let mut calls = c.tool_calls.len();
-        if let Some(p) = &item.tools {
-            let list: Vec<String> = p.fragments.iter().map(|f| f.json.clone()).collect();
-            calls = list.len();
-            edit.set_tool_calls(0, &list);
-        }
-        if again {
-            edit.said(0, |d| {
-                d.remove("role");
-            });
-        }
-        let silent = item.content.is_empty()
-            && (item.reasoning.is_empty() && c.reasoning.is_none())
-            && calls == 0
-            && (c.role.is_none() || again)
-            && c.finish.is_none()
-            && c.refusal.is_none()
-            && c.function_call.is_none()
-            && chunk.usage.is_none();
-        if silent {
-            return;
-        }
-        self.send(Held {
-            raw: item.raw,
-            edit: Some(edit),
-            chunk: Some(chunk),
-        });
-    }
-
-    /// Sends or holds an event.
-    fn send(&mut self, held: Held) {
-        if self.hold_tail {
-            self.tail.push(held);
-        } else {
-            let bytes = self.encode(held);
-            self.out.push(bytes);
-        }
-    }
-
-    fn encode(&self, held: Held) -> Bytes {
-        let rename = self.part > 0;
-        match (held.edit, held.chunk) {
-            (None, Some(chunk)) if rename => self.encode_edit(Rewrite::chunk(&chunk)),
-            (None, Some(chunk)) if self.tidy => sse::encode_data(&chunk.body().to_text()),
-            (None, _) => held.raw,
-            (Some(edit), _) => self.encode_edit(edit),
-        }
-    }
-
-    fn encode_edit(&self, mut edit: Rewrite) -> Bytes {
-        if self.part > 0
-            && let Some(id) = &self.answer_id
-        {
-            // One turn has one id, over however many answers.
-            edit.body().set_str("id", id);
-        }
-        sse::encode_data(&edit.to_text())
-    }
-
-    fn release_tail(&mut self) {
-        self.hold_tail = false;
-        for held in std::mem::take(&mut self.tail) {
-            let bytes = self.encode(held);
-            self.out.push(bytes);
-        }
     }
 
     /// A failure of ours or of the transport: the client is told, and nothing follows.
@@ -635,95 +451,5 @@ impl Watch {
         self.native = false;
         self.content.clear();
         self.reasoning.clear();
-    }
-
-    /// Sends what was decided, and the end mark. Returns the terminal reason as sent.
-    pub(crate) fn conclude(
-        &mut self,
-        turn: &mut Turn,
-        decision: &Decision,
-    ) -> Option<FinishReason> {
-        if self.failure.is_some() {
-            return None;
-        }
-        let mut sent = self.finish.clone();
-        if let Some(truth) = self.truth(decision)
-            && Some(&truth) != sent.as_ref()
-        {
-            turn.actions.add("finish", truth.as_str());
-            sent = Some(truth);
-        }
-        let mut members = Map::new();
-        if let Action::OfferCandidate { text } = &decision.action {
-            members.insert("content_candidate".into(), Value::String(text.clone()));
-            turn.actions.add("candidate", "1");
-        }
-        if self.done.is_none() {
-            turn.actions.add("done", "added");
-        }
-        let parts: Vec<&str> = self.usage.iter().map(String::as_str).collect();
-        members.extend(kilter_members(turn.actions.words(), &parts));
-        if let Some(w) = &self.writer {
-            for (i, call) in self.calls.iter().enumerate() {
-                let id = call.id.as_deref().unwrap_or_default();
-                for chunk in w.call(0, i, id, call) {
-                    self.out.push(sse::encode_data(&chunk));
-                }
-            }
-        }
-        let mut tail = std::mem::take(&mut self.tail);
-        self.hold_tail = false;
-        let has_finish = tail.iter().any(|h| {
-            let c = h.chunk.as_ref();
-            c.is_some_and(|c| c.choices.iter().any(|c| c.finish.is_some()))
-        });
-        let last = tail.iter().rposition(|h| h.chunk.is_some());
-        if let (false, Some(w), false) = (has_finish, &self.writer, self.calls.is_empty()) {
-            // No finish chunk came, and calls want one.
-            let reason = sent.get_or_insert(FinishReason::ToolCalls);
-            let kilter = if last.is_none() {
-                members.clone()
-            } else {
-                Map::new()
-            };
-            let chunk = w.finish(0, reason, &kilter);
-            self.out.push(sse::encode_data(&chunk));
-        }
-        for (i, mut held) in tail.drain(..).enumerate() {
-            if let Some(chunk) = &held.chunk {
-                let finishes = chunk.choices.first().is_some_and(|c| c.finish.is_some());
-                let retells = finishes
-                    && sent.as_ref() != chunk.choices.first().and_then(|c| c.finish.as_ref());
-                let sums = parts.len() > 1 && chunk.usage.is_some();
-                let signs = Some(i) == last && !members.is_empty();
-                if retells || sums || signs {
-                    let mut edit = held.edit.take().unwrap_or_else(|| Rewrite::chunk(chunk));
-                    if let (true, Some(reason)) = (retells, &sent) {
-                        edit.set_finish(0, reason);
-                    }
-                    if sums {
-                        edit.set_usage(&sum_usage(&parts));
-                    }
-                    if signs {
-                        edit.set_kilter(&members);
-                    }
-                    held.edit = Some(edit);
-                }
-            }
-            let bytes = self.encode(held);
-            self.out.push(bytes);
-        }
-        let done = self.done.take();
-        self.out.push(done.unwrap_or(Bytes::from_static(sse::DONE)));
-        sent
-    }
-
-    /// The true terminal reason: the ladder's, else what whole and cut calls say.
-    fn truth(&self, decision: &Decision) -> Option<FinishReason> {
-        if decision.finish.is_some() {
-            return decision.finish.clone();
-        }
-        let calls = self.tools.calls();
-        true_finish(self.finish.as_ref(), &calls, None, None)
     }
 }
