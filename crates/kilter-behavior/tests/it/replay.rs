@@ -9,7 +9,7 @@ mod scanner;
 #[path = "../../../../fuzz/src/splitter.rs"]
 mod splitter;
 
-/// Runs a target over its seeds; the name of the seed is printed first, so that a failure names it.
+/// Runs a target over all of its seeds and names those that fail.
 fn replay(target: &str, at_least: usize, run: fn(&[u8])) {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fuzz/seeds")
@@ -20,10 +20,20 @@ fn replay(target: &str, at_least: usize, run: fn(&[u8])) {
         .collect();
     paths.sort();
     assert!(paths.len() >= at_least, "{} seeds", paths.len());
-    for path in &paths {
-        println!("{}", path.display());
-        run(&std::fs::read(path).unwrap());
-    }
+    let failed: Vec<_> = paths
+        .iter()
+        .filter(|path| {
+            let data = std::fs::read(path).unwrap();
+            std::panic::catch_unwind(|| run(&data)).is_err()
+        })
+        .map(|path| path.file_name().unwrap().to_string_lossy())
+        .collect();
+    assert!(
+        failed.is_empty(),
+        "{} of {} fail: {failed:?}",
+        failed.len(),
+        paths.len()
+    );
 }
 
 #[test]
