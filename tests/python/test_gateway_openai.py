@@ -25,6 +25,7 @@ TOOLS = [
     }
 ]
 QUESTION = "How high is the tide at the port of Brest? Use get_tide."
+TALK = "Greet me."
 both = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 
 
@@ -64,16 +65,17 @@ class Session:
     def __init__(self, world, slot):
         self.world, self.slot, self.mark = world, slot, uuid.uuid4().hex
         self.client = openai.OpenAI(
-            base_url=world.gateway.url,
+            base_url=world.gateway.url.removesuffix("/v1") + "/v1",
             api_key="unused",
             max_retries=0,
             timeout=30,
-            default_headers={"x-kilter-session": self.mark},
         )
 
     def say(self, stream, text=QUESTION, **options):
         options.setdefault("messages", [{"role": "user", "content": text}])
         options.setdefault("tools", TOOLS)
+        # The field that keeps a conversation together, for the gateway and for the mock behind it.
+        options["prompt_cache_key"] = self.mark
         if not stream:
             return Turn(self.client.chat.completions.create(model=self.slot, **options))
         state, ids, roles = ChatCompletionStreamState(), set(), 0
@@ -124,7 +126,7 @@ def test_a_call_in_content_comes_back_native(world, slot, stream):
 @both
 def test_s04_inline_thinking_is_split_once_learnt(world, stream):
     session = Session(world, "s04-inline-think")
-    turns = [session.say(stream) for _ in range(4)]
+    turns = [session.say(stream, TALK) for _ in range(4)]
     for turn in turns:
         assert THOUGHT in turn.content + turn.reasoning and ANSWER in turn.content, "nothing is lost"
     assert turns[-1].content.strip() == ANSWER
@@ -135,14 +137,14 @@ def test_s04_inline_thinking_is_split_once_learnt(world, stream):
 def test_s05_a_lone_closer_is_split_on_the_first_turn(world, stream):
     session = Session(world, "s05-lone-closer")
     for _ in range(3):
-        turn = session.say(stream)
+        turn = session.say(stream, TALK)
         assert turn.content.strip() == ANSWER
         assert turn.reasoning.strip() == THOUGHT
 
 
 @both
 def test_s06_reasoning_leaves_under_one_name(world, stream):
-    turn = Session(world, "s06-other-field").say(stream)
+    turn = Session(world, "s06-other-field").say(stream, TALK)
     assert (turn.reasoning, turn.content) == (THOUGHT, ANSWER)
     assert "reasoning" not in turn.extra
 
@@ -150,7 +152,8 @@ def test_s06_reasoning_leaves_under_one_name(world, stream):
 @both
 def test_s07_an_answer_that_drowned_in_reasoning_is_continued_once(world, stream):
     session = Session(world, "s07-overflow")
-    turn = session.say(stream, max_tokens=120, stream_options={"include_usage": True} if stream else openai.omit)
+    asked = {"stream_options": {"include_usage": True}} if stream else {}
+    turn = session.say(stream, TALK, max_tokens=120, **asked)
     assert turn.content == ANSWER
     assert turn.finish == "stop"
     assert len(turn.ids) == 1 and turn.roles == 1, "a continued turn is one turn"
@@ -194,12 +197,12 @@ def test_s11_cut_arguments_are_not_called_complete(world, stream):
 
 @both
 def test_s12_characters_cut_on_the_wire_arrive_whole(world, stream):
-    assert Session(world, "s12-utf8").say(stream, "Greet me.").content == UMLAUTS
+    assert Session(world, "s12-utf8").say(stream, TALK).content == UMLAUTS
 
 
 @both
 def test_s13_every_legal_event_stream_is_understood(world, stream):
-    turn = Session(world, "s13-sse-habits").say(stream, "Greet me.")
+    turn = Session(world, "s13-sse-habits").say(stream, TALK)
     assert (turn.content, turn.finish) == ("alpha beta gamma", "stop")
 
 
@@ -235,7 +238,7 @@ def test_s15_unknown_fields_reach_the_backend_as_written(world, stream):
 @both
 def test_s16_an_error_is_an_error(world, stream):
     with pytest.raises(openai.APIError) as caught:
-        Session(world, "s16-error").say(stream, "Talk.")
+        Session(world, "s16-error").say(stream, TALK)
     assert "the engine fell over" in str(caught.value)
 
 
@@ -244,7 +247,10 @@ def test_s17_a_client_that_leaves_stops_the_backend(world, stream):
     session = Session(world, "s17-client-gone")
     if stream:
         answer = session.client.chat.completions.create(
-            model=session.slot, stream=True, messages=[{"role": "user", "content": "Go on and on."}]
+            model=session.slot,
+                stream=True,
+                prompt_cache_key=session.mark,
+                messages=[{"role": "user", "content": "Go on and on."}],
         )
         for _, _chunk in zip(range(3), answer):
             pass
@@ -252,7 +258,9 @@ def test_s17_a_client_that_leaves_stops_the_backend(world, stream):
     else:
         with pytest.raises(openai.APITimeoutError):
             session.client.with_options(timeout=1).chat.completions.create(
-                model=session.slot, messages=[{"role": "user", "content": "Take your time."}]
+                model=session.slot,
+                    prompt_cache_key=session.mark,
+                    messages=[{"role": "user", "content": "Take your time."}],
             )
     session.client.close()
     until = time.monotonic() + 8

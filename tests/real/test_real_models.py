@@ -38,7 +38,7 @@ def router():
 
 
 def fit(url, tmp_path):
-    card = kilter_json("fit", url, "--json", state=tmp_path, timeout=1500)
+    card = kilter_json("fit", url, "--json", "--timeout", "1500", state=tmp_path, timeout=1600)
     print(f"\n{card['effort']['requests']} requests, {card['effort']['elapsed_ms'] / 1000:.0f} s")
     for line in ("reasoning", "tool_calls", "budget", "window"):
         print(f"{line:<12}{card[line]['evidence']}")

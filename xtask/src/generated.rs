@@ -1,6 +1,5 @@
 //! Files that the binary writes about itself: command reference, configuration schema.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -19,9 +18,9 @@ pub fn run(tree: &Tree, check: bool) -> Result<bool> {
     if !built.success() {
         bail!("the binary does not build");
     }
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    let mut command = Command::new(tree.root().join(target).join("debug/kilter"));
+    // Both binaries of one build stand side by side.
+    let binary = std::env::current_exe()?.with_file_name("kilter");
+    let mut command = Command::new(binary);
     command
         .args(["__generate", "docs"])
         .current_dir(tree.root());

@@ -1,4 +1,4 @@
-//! What was done to a turn, as the client reads it: `recovered=hermes;continued=1`.
+//! What was done to a turn, as the client reads it: `recovered=NAME;continued=1`.
 
 /// Actions in order, each once.
 #[derive(Debug, Clone, Default)]
