@@ -9,8 +9,9 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
 
-/// Largest answer that is read, in bytes: an endless stream ends here.
-pub(crate) const MAX_ANSWER: usize = 8 << 20;
+/// Largest answer that is read, in bytes: an endless stream ends here. The largest output cap of a
+/// probe is 4,096 tokens, at a few hundred bytes of framing each.
+pub(crate) const MAX_ANSWER: usize = 2 << 20;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +88,11 @@ impl Http {
             .enable_http1()
             .wrap_connector(tcp);
         Self {
-            client: Client::builder(TokioExecutor::new()).build(tls),
+            // A connection of its own for each request: local servers close idle ones without a word,
+            // and a fit sends few.
+            client: Client::builder(TokioExecutor::new())
+                .pool_max_idle_per_host(0)
+                .build(tls),
             key,
         }
     }

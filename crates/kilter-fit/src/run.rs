@@ -195,6 +195,7 @@ impl Hello {
             "/loaded_context_length",
             "/context_length",
             "/context_window",
+            "/meta/n_ctx",
             "/max_context_length",
             "/meta/n_ctx_train",
         ]

@@ -2,6 +2,8 @@
 
 use kilter_core::Exit;
 
+use crate::output::system_words;
+
 /// A failure that ends a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -49,9 +51,7 @@ impl Failure {
 
     /// A file could not be read: says which, and why.
     pub(crate) fn reading(path: &std::path::Path, error: &std::io::Error) -> Self {
-        let why = error.to_string();
-        // "No such file or directory (os error 2)": the number helps nobody.
-        let why = why.split(" (os error").next().unwrap_or_default();
+        let why = system_words(error);
         Self::unavailable(format!("cannot read `{}`: {why}", path.display()))
             .hint("check the path; `-` stands for standard input")
     }

@@ -186,6 +186,24 @@ fn paint(on: bool, style: Style, text: &str) -> String {
     }
 }
 
+/// `1 file`, `2 files`.
+pub(crate) fn counted(n: impl TryInto<u64>, noun: &str) -> String {
+    match n.try_into().unwrap_or(u64::MAX) {
+        1 => format!("1 {noun}"),
+        n => format!("{n} {noun}s"),
+    }
+}
+
+/// The system's words without the number: "No such file or directory (os error 2)".
+pub(crate) fn system_words(error: &std::io::Error) -> String {
+    let words = error.to_string();
+    words
+        .split(" (os error")
+        .next()
+        .unwrap_or(&words)
+        .to_owned()
+}
+
 /// Sends the program's own log to standard error: warnings, then more with each `-v`. `KILTER_LOG`
 /// takes a filter of its own.
 pub(crate) fn logging(verbose: u8) {

@@ -9,7 +9,7 @@ use kilter_gateway::config::{ConfigError, Finding, Layers, Severity};
 use crate::cli::Global;
 use crate::cli::small::{Config as ConfigArgs, ConfigAction};
 use crate::failure::{Failure, Outcome};
-use crate::output::Out;
+use crate::output::{Out, counted};
 use crate::place;
 
 pub(crate) fn run(args: &ConfigArgs, global: &Global, out: &Out) -> Outcome {
@@ -101,7 +101,7 @@ fn check(file: Option<&Path>, global: &Global, out: &Out) -> Outcome {
         ..wrong(&e)
     })?;
     let findings = config.check();
-    let mut errors = 0;
+    let mut errors = 0_usize;
     for f in &findings {
         let words = format!("`{}`: {}", f.key, f.message);
         match f.severity {
@@ -114,9 +114,11 @@ fn check(file: Option<&Path>, global: &Global, out: &Out) -> Outcome {
     }
     let warnings = findings.len() - errors;
     out.line(&format!(
-        "{}: {errors} errors, {warnings} warnings, {} backends",
+        "{}: {}, {}, {}",
         files.join(" and "),
-        config.backends.len()
+        counted(errors, "error"),
+        counted(warnings, "warning"),
+        counted(config.backends.len(), "backend")
     ))?;
     Ok(if errors > 0 { Exit::Negative } else { Exit::Ok })
 }

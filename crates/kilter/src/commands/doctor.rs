@@ -11,7 +11,7 @@ use super::config;
 use crate::cli::Global;
 use crate::cli::small::Doctor;
 use crate::failure::Outcome;
-use crate::output::{Out, Style};
+use crate::output::{Out, Style, counted};
 use crate::place;
 
 /// How a thing is.
@@ -108,7 +108,11 @@ fn configuration(global: &Global) -> Check {
                     name,
                     state: State::Ok,
                     needed: true,
-                    said: format!("{}, {} backends", files.join(", "), loaded.backends.len()),
+                    said: format!(
+                        "{}, {}",
+                        files.join(", "),
+                        counted(loaded.backends.len(), "backend")
+                    ),
                     hint: None,
                 },
             }

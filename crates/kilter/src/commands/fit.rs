@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use crate::cli::Global;
 use crate::cli::fit::Fit;
 use crate::failure::{Failure, Outcome};
-use crate::output::{Out, Style};
+use crate::output::{Out, Style, counted};
 use crate::{place, signals};
 
 pub(crate) async fn run(args: &Fit, global: &Global, out: &Out) -> Outcome {
@@ -252,8 +252,8 @@ async fn demos(args: &Fit, out: &Out, stop: watch::Receiver<bool>) -> Outcome {
             .map(|c| c.effort.requests)
             .sum();
         out.line(&format!(
-            "{} scripts, {requests} requests, {:.1} s",
-            cards.len(),
+            "{}, {requests} requests, {:.1} s",
+            counted(cards.len(), "script"),
             elapsed.as_secs_f64()
         ))?;
         out.line("next: `kilter doctor` finds a model server, `kilter fit URL` fits it")?;

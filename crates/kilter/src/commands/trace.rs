@@ -6,7 +6,7 @@ use super::{trace_fixture, trace_follow, trace_summary};
 use crate::cli::Global;
 use crate::cli::trace::{Action, Trace};
 use crate::failure::{Failure, Outcome};
-use crate::output::Out;
+use crate::output::{Out, system_words};
 use crate::place;
 
 pub(crate) async fn run(args: &Trace, global: &Global, out: &Out) -> Outcome {
@@ -34,7 +34,8 @@ pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         return Ok(vec![path.to_owned()]);
     }
     let entries = std::fs::read_dir(path).map_err(|e| {
-        Failure::unavailable(format!("nothing to read at `{}`: {e}", path.display())).hint(
+        let why = system_words(&e);
+        Failure::unavailable(format!("nothing to read at `{}`: {why}", path.display())).hint(
             "`kilter serve` writes there; `--state DIR` or a path as argument looks elsewhere",
         )
     })?;

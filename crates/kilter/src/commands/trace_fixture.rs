@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::cli::trace::{FixtureFormat, ToFixture};
 use crate::failure::{Failure, Outcome};
-use crate::output::Out;
+use crate::output::{Out, counted};
 
 pub(crate) fn run(args: &ToFixture, files: &[PathBuf], out: &Out) -> Outcome {
     let line = find(files, &args.capture)?;
@@ -71,8 +71,8 @@ fn find(files: &[PathBuf], id: &str) -> Result<CaptureLine, Failure> {
         }
     }
     Err(Failure::unavailable(format!(
-        "there is no capture `{id}` among {seen} in {} files",
-        files.len()
+        "there is no capture `{id}` among {seen} in {}",
+        counted(files.len(), "file")
     ))
     .hint("`kilter trace follow` shows capture ids; capture is off until `[capture] mode` is set"))
 }

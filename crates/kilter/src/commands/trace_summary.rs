@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::cli::trace::Summary;
 use crate::failure::{Failure, Outcome};
-use crate::output::{Out, Style};
+use crate::output::{Out, Style, counted};
 
 /// What the events of one slot add up to.
 #[derive(Debug, Default, Serialize)]
@@ -108,15 +108,17 @@ impl Slot {
 
 fn print(report: &Report, out: &Out) -> Result<(), Failure> {
     out.line(&format!(
-        "{} events of {} sessions in {} files",
-        report.events, report.sessions, report.files
+        "{} of {} in {}",
+        counted(report.events, "event"),
+        counted(report.sessions, "session"),
+        counted(report.files, "file")
     ))?;
     if let (Some(first), Some(last)) = (&report.first, &report.last) {
         out.line(&format!("from {first} to {last}"))?;
     }
     if report.unreadable > 0 {
         out.warn(
-            &format!("{} lines could not be read", report.unreadable),
+            &format!("{} could not be read", counted(report.unreadable, "line")),
             Some("a line that is being written, or a file of another version"),
         );
     }

@@ -1,0 +1,144 @@
+//! A fit ends when it is told to, and says that its card is partial.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kilter_core::SystemClock;
+use kilter_fit::run::{Goal, Limits, Step, Watch, fit};
+use kilter_fit::save::{Backend, SaveError, Saved, save};
+use kilter_mock::{MockServer, Script};
+use tokio::sync::watch;
+
+struct Stopper {
+    after: u32,
+    stop: watch::Sender<bool>,
+}
+
+impl Watch for Stopper {
+    fn step(&self, step: &Step<'_>) {
+        if step.sent >= self.after {
+            self.stop.send(true).unwrap();
+        }
+    }
+}
+
+async fn fitted(requests: u32, stop_after: u32) -> (kilter_fit::card::BehaviorCard, usize) {
+    let server = MockServer::local(Script::healthy("steady")).await.unwrap();
+    let goal = Goal {
+        url: server.url(),
+        model: None,
+        key: None,
+        backend: "local".into(),
+        script: false,
+    };
+    let limits = Limits {
+        requests,
+        total: Duration::from_secs(60),
+        request: Duration::from_secs(10),
+    };
+    let (send, stop) = watch::channel(false);
+    let stopper = Stopper {
+        after: stop_after,
+        stop: send,
+    };
+    let card = fit(
+        goal,
+        limits,
+        Arc::new(SystemClock::default()),
+        &stopper,
+        stop,
+    )
+    .await
+    .unwrap();
+    let sent = server.chats().len();
+    server.shutdown().await;
+    (card, sent)
+}
+
+#[tokio::test]
+async fn requests_are_bounded() {
+    let (card, sent) = fitted(5, 99).await;
+    assert_eq!((card.effort.requests, sent), (5, 5));
+    assert_eq!(
+        card.effort.partial.as_deref(),
+        Some("the limit of 5 requests was reached")
+    );
+}
+
+#[tokio::test]
+async fn an_interrupted_card_keeps_what_was_seen() {
+    let (card, sent) = fitted(24, 4).await;
+    assert_eq!(card.effort.partial.as_deref(), Some("interrupted"));
+    assert_eq!(sent, 4);
+    assert_eq!(card.effort.turns, 4);
+    assert_eq!(card.tool_calls.native, 2);
+}
+
+#[tokio::test]
+async fn the_whole_plan_is_bounded_and_uses_both_ways() {
+    let (card, sent) = fitted(24, 99).await;
+    assert_eq!(card.effort.partial, None);
+    assert!((10..=20).contains(&sent), "{sent} requests");
+    assert!(card.probes.iter().any(|p| p.streaming));
+    assert!(card.probes.iter().any(|p| !p.streaming));
+}
+
+#[tokio::test]
+async fn saving_keeps_the_rest_of_the_file() {
+    let (card, _) = fitted(24, 99).await;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("kilter.toml");
+    let before = "# mine\n[gateway]\nadapt = \"observe\"   # for now";
+    std::fs::write(&path, before).unwrap();
+    let backend = Backend {
+        name: "local",
+        endpoint: "http://127.0.0.1:1/v1",
+        api_key: Some("env:KEY"),
+    };
+    assert!(matches!(
+        save(&path, &backend, &card).unwrap(),
+        Saved::Written { .. }
+    ));
+    let after = std::fs::read_to_string(&path).unwrap();
+    assert!(after.starts_with(before), "{after}");
+    assert!(
+        after.contains("[[backends]]\nname = \"local\"\nendpoint = \"http://127.0.0.1:1/v1\"\n")
+    );
+    // The second time it says what would change, and changes nothing.
+    let other = Backend {
+        endpoint: "http://127.0.0.1:2/v1",
+        ..backend
+    };
+    match save(&path, &other, &card).unwrap() {
+        Saved::Exists {
+            backend, changes, ..
+        } => {
+            assert_eq!(backend, "local");
+            assert_eq!(
+                changes,
+                ["endpoint: \"http://127.0.0.1:1/v1\" -> \"http://127.0.0.1:2/v1\""]
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), after);
+    let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().flatten().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[tokio::test]
+async fn a_partial_card_is_not_saved() {
+    let (card, _) = fitted(3, 99).await;
+    let dir = tempfile::tempdir().unwrap();
+    let backend = Backend {
+        name: "local",
+        endpoint: "http://127.0.0.1:1/v1",
+        api_key: None,
+    };
+    let path = dir.path().join("kilter.toml");
+    assert!(matches!(
+        save(&path, &backend, &card),
+        Err(SaveError::Partial(_))
+    ));
+    assert!(!path.exists());
+}

@@ -1,0 +1,5 @@
+//! Fitting scripted models over real HTTP.
+
+mod demos;
+mod endpoints;
+mod limits;
