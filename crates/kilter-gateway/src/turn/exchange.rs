@@ -29,18 +29,22 @@ const MESSAGE_CHARS: usize = 400;
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The upstream said no.
-    Refused {
-        /// Its status.
-        status: StatusCode,
-        /// Its headers.
-        headers: HeaderMap,
-        /// Its body.
-        body: Bytes,
-        /// The body as an error.
-        error: ApiError,
-    },
+    Refused(Box<Refusal>),
     /// No answer came.
     Lost(TurnError),
+}
+
+/// What an upstream answered instead of a turn.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    /// Its status.
+    pub(crate) status: StatusCode,
+    /// Its headers.
+    pub(crate) headers: HeaderMap,
+    /// Its body.
+    pub(crate) body: Bytes,
+    /// The body as an error.
+    pub(crate) error: ApiError,
 }
 
 impl Turn {
@@ -56,10 +60,7 @@ impl Turn {
                 Err(f) => f,
             };
             let may_move = match &failure {
-                Failure::Refused { status, error, .. } => {
-                    upstream::retryable(*status)
-                        && self.live.rules.is_final(error, &self.request).is_none()
-                }
+                Failure::Refused(r) => self.may_help(r),
                 Failure::Lost(_) => true,
             };
             match routes.next() {
@@ -82,14 +83,14 @@ impl Turn {
                 Ok(answer) if answer.status.is_success() => return Ok(answer),
                 Ok(answer) => {
                     let f = self.read_refusal(answer).await;
-                    if let Failure::Refused { error, .. } = &f
+                    if let Failure::Refused(r) = &f
                         && self.adapt == Adapt::On
                         && compensated < MOST_COMPENSATIONS
-                        && self.compensate(error)
+                        && self.compensate(&r.error)
                     {
                         // A refusal that a compensation mends is still what the backend stated.
                         let stated = Observation {
-                            error: Some(error.to_transport()),
+                            error: Some(r.error.to_transport()),
                             request: self.facts.clone(),
                             ..Observation::default()
                         };
@@ -97,26 +98,11 @@ impl Turn {
                         compensated += 1;
                         continue;
                     }
-                    match f {
-                        Failure::Refused {
-                            status,
-                            headers,
-                            body,
-                            error,
-                        } => {
-                            let again = upstream::retryable(status)
-                                && self.live.rules.is_final(&error, &self.request).is_none();
-                            let pause = headers.clone();
-                            let f = Failure::Refused {
-                                status,
-                                headers,
-                                body,
-                                error,
-                            };
-                            (f, again, Some(pause))
-                        }
-                        lost => (lost, true, None),
-                    }
+                    let (again, pause) = match &f {
+                        Failure::Refused(r) => (self.may_help(r), Some(r.headers.clone())),
+                        Failure::Lost(_) => (true, None),
+                    };
+                    (f, again, pause)
                 }
                 Err(e) => {
                     let again = e.is_retryable();
@@ -145,6 +131,11 @@ impl Turn {
                 .inc();
             tokio::time::sleep(pause).await;
         }
+    }
+
+    /// Whether another try of the same may go better.
+    fn may_help(&self, r: &Refusal) -> bool {
+        upstream::retryable(r.status) && self.live.rules.is_final(&r.error, &self.request).is_none()
     }
 
     /// One request, one answer, whatever it is.
@@ -213,12 +204,12 @@ impl Turn {
             kind: error.code.clone().unwrap_or_else(|| error.kind.clone()),
             message: error.message.chars().take(MESSAGE_CHARS).collect(),
         });
-        Failure::Refused {
+        Failure::Refused(Box::new(Refusal {
             status,
             headers: answer.headers,
             body,
             error,
-        }
+        }))
     }
 
     /// Applies what was learnt, and what the operator knows.
@@ -343,12 +334,13 @@ impl Turn {
     pub(crate) fn refused(mut self, failure: Failure) -> Response {
         self.failed = true;
         let response = match failure {
-            Failure::Refused {
-                status,
-                headers,
-                body,
-                error,
-            } => {
+            Failure::Refused(r) => {
+                let Refusal {
+                    status,
+                    headers,
+                    body,
+                    error,
+                } = *r;
                 let obs = Observation {
                     error: Some(error.to_transport()),
                     request: self.facts.clone(),

@@ -242,8 +242,18 @@ impl Turn {
         if self.request.model().as_deref() != Some(self.route.slot.as_str()) {
             self.request.body_mut().set_str("model", &self.route.slot);
         }
-        self.facts = self.request.facts();
-        self.facts.tools = self.offer.names.len();
+        let r = &self.request;
+        // `ChatRequest::facts` would read the whole catalogue again for its length.
+        self.facts = RequestFacts {
+            tools: self.offer.names.len(),
+            expect: r.expect(),
+            output_cap: r.output_cap(),
+            reasoning: r.reasoning_request(),
+            streaming: r.stream(),
+            prompt_chars: r.prompt_chars(),
+            tools_chars: r.tools_chars(),
+            replayed_reasoning: r.replays_reasoning(),
+        };
         if self.adapt == Adapt::On {
             self.apply_learnt();
         }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::Turn;
 use super::close::Ending;
 use super::conclude::truth;
-use super::exchange::Failure;
+use super::exchange::{Failure, Refusal};
 use crate::error::TurnError;
 use crate::ladder_exec;
 use crate::upstream::{Answer, answered};
@@ -163,12 +163,12 @@ fn inner_error(error: ApiError, body: &[u8]) -> Failure {
         .filter(|c| (400..600).contains(c))
         .and_then(|c| StatusCode::from_u16(c).ok())
         .unwrap_or(StatusCode::BAD_GATEWAY);
-    Failure::Refused {
+    Failure::Refused(Box::new(Refusal {
         status,
         headers: HeaderMap::new(),
         body: Bytes::copy_from_slice(body),
         error,
-    }
+    }))
 }
 
 fn read(turn: &mut Turn, completion: Completion) -> Whole {
@@ -240,7 +240,7 @@ fn edit(
     let read = &whole.read;
     if read.cut || (choice.content_is_parts && choice.content.is_some()) {
         let text =
-            (!(read.content.is_empty() && !read.calls.is_empty())).then_some(read.content.as_str());
+            (!read.content.is_empty() || read.calls.is_empty()).then_some(read.content.as_str());
         edit.set_content(0, text);
         touched = true;
     }

@@ -362,7 +362,7 @@ async fn bad_configurations_do_not_start() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut no_port = config("http://127.0.0.1:9/v1");
     no_port.gateway.bind = taken.local_addr().unwrap().to_string();
-    for c in [no_backend, no_key, no_port] {
+    for c in [no_backend, no_key, no_dialect, no_port] {
         let e = Gateway::start(c, Deps::default()).await.unwrap_err();
         assert!(e.to_string().contains("hint: "), "{e}");
     }

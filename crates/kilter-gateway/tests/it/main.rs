@@ -1,5 +1,10 @@
 //! The gateway over real sockets, in front of scripted and raw upstreams.
-#![allow(missing_docs)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a panic in a test is its report"
+)]
 
 mod cancel;
 mod client;
@@ -9,6 +14,7 @@ mod fidelity;
 mod field_reports;
 mod limits;
 mod raw;
+mod rechunk;
 mod scenarios;
 mod sessions;
 mod state;
