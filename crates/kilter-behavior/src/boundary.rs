@@ -9,9 +9,14 @@ use crate::typing;
 
 /// Untrusted text and the tool catalogue with white space removed: a candidate found here is an
 /// echo.
+///
+/// The index is made when the first candidate asks for it: most turns have none, and a long
+/// transcript costs more than the turn.
 #[derive(Debug, Clone, Default)]
 pub struct EchoIndex {
-    regions: Vec<String>,
+    texts: Vec<String>,
+    catalogue: ToolSet,
+    regions: std::sync::OnceLock<Vec<String>>,
 }
 
 fn squeeze(t: &str) -> String {
@@ -54,25 +59,35 @@ fn unescape(t: &str) -> Option<String> {
 impl EchoIndex {
     /// Indexes the untrusted regions of a transcript and the catalogue of tools.
     pub fn new<'a>(untrusted: impl IntoIterator<Item = &'a str>, catalogue: &ToolSet) -> Self {
-        let mut regions = Vec::new();
-        let mut add = |t: &str| {
-            regions.push(squeeze(t));
-            if let Some(u) = unescape(t) {
-                regions.push(squeeze(&u));
-            }
-        };
-        for t in untrusted {
-            add(t);
+        Self {
+            texts: untrusted.into_iter().map(str::to_owned).collect(),
+            catalogue: catalogue.clone(),
+            regions: std::sync::OnceLock::new(),
         }
-        for tool in catalogue.specs() {
-            if let Some(d) = &tool.description {
-                add(d);
+    }
+
+    fn regions(&self) -> &[String] {
+        self.regions.get_or_init(|| {
+            let mut regions = Vec::new();
+            let mut add = |t: &str| {
+                regions.push(squeeze(t));
+                if let Some(u) = unescape(t) {
+                    regions.push(squeeze(&u));
+                }
+            };
+            for t in &self.texts {
+                add(t);
             }
-            if !tool.parameters.is_null() {
-                add(&tool.parameters.to_string());
+            for tool in self.catalogue.specs() {
+                if let Some(d) = &tool.description {
+                    add(d);
+                }
+                if !tool.parameters.is_null() {
+                    add(&tool.parameters.to_string());
+                }
             }
-        }
-        Self { regions }
+            regions
+        })
     }
 
     /// Nothing is untrusted.
@@ -82,7 +97,7 @@ impl EchoIndex {
 
     /// Whether a text, white space aside, stands in an indexed region.
     pub fn contains(&self, payload: &str) -> bool {
-        if self.regions.is_empty() {
+        if self.regions().is_empty() {
             return false;
         }
         let p = squeeze(payload);
@@ -90,7 +105,7 @@ impl EchoIndex {
             return false;
         }
         let find = memchr::memmem::Finder::new(p.as_bytes());
-        self.regions
+        self.regions()
             .iter()
             .any(|r| find.find(r.as_bytes()).is_some())
     }
