@@ -2,7 +2,11 @@
 
 /// The value of a constant expression as a JSON number, or `None` when it is anything else.
 pub(crate) fn eval(t: &str) -> Option<String> {
-    if t.len() > 80 || !t.bytes().all(|b| b.is_ascii_digit() || b"+-*/(). %".contains(&b)) {
+    if t.len() > 80
+        || !t
+            .bytes()
+            .all(|b| b.is_ascii_digit() || b"+-*/(). %".contains(&b))
+    {
         return None;
     }
     let mut p = P {

@@ -1,6 +1,6 @@
 //! The rules between a candidate and a call: echo, declared set, schema, guard.
 
-use kilter_core::{Coercion, Origin, Provenance, RejectReason, Strength, ToolCall};
+use kilter_core::{Coercion, Expect, Origin, Provenance, RejectReason, Strength, ToolCall};
 
 use crate::grammar::RawCall;
 use crate::reader::ReaderConfig;
@@ -112,7 +112,9 @@ impl EchoIndex {
 }
 
 /// What markerless forms may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum WeakMarkers {
     /// Recover them; every other gate still stands.
@@ -175,13 +177,22 @@ pub(crate) fn judge(
     let Some(typed) = typing::typed(raw, schema) else {
         return reject(RejectReason::Schema, None);
     };
+    let mut coerced = typed.coerced;
     if cfg.boundary
         && let Some(r) = &resolved
         && !r.tool.fits(&typed.value)
     {
-        return reject(RejectReason::Schema, None);
+        // Where the client demanded a call, a number's precision, the elements of a list and an
+        // expression do not fail it; that they were let through is reported.
+        if cfg.expect != Expect::Required || !r.tool.nearly_fits(&typed.value, &typed.expressions) {
+            return reject(RejectReason::Schema, None);
+        }
+        coerced.push(Coercion {
+            path: "schema".to_owned(),
+            from: typed.json.clone(),
+            to: typed.json.clone(),
+        });
     }
-    let mut coerced = typed.coerced;
     let mut name = raw.name.clone();
     let mut read_only = false;
     if let Some(r) = &resolved {

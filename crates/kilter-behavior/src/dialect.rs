@@ -8,7 +8,7 @@ mod trie;
 pub use registry::Registry;
 
 pub(crate) use registry::Dialect;
-pub(crate) use spec::{Closer, Grammar, Shape, Tags as TagSpec};
+pub(crate) use spec::{Closer, Grammar, Pairs as PairSpec, Shape, Tags as TagSpec};
 pub(crate) use trie::{Mark, Walk};
 
 /// Why a dialect file cannot be used.

@@ -26,6 +26,7 @@ mod litscan;
 pub mod prior;
 pub mod profile;
 pub mod reader;
+mod schema;
 pub mod splitter;
 pub mod tools;
 mod typing;

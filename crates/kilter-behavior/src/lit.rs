@@ -379,10 +379,7 @@ impl Parser<'_> {
 
     fn word(&mut self) -> Option<(Kind, bool)> {
         let start = self.i;
-        while self
-            .peek()
-            .is_some_and(|b| !b",:{}[]()\"'\n".contains(&b))
-        {
+        while self.peek().is_some_and(|b| !b",:{}[]()\"'\n".contains(&b)) {
             self.i += 1;
         }
         // Prefixed strings: r"…", b'…', f"…".

@@ -17,14 +17,20 @@ pub(crate) enum Scan {
 enum Want {
     Value,
     ValueOrClose,
-    Key,
     KeyOrClose,
     Colon,
     CommaOrClose,
-    Str { key: bool, esc: bool },
+    Str {
+        key: bool,
+        esc: bool,
+    },
     /// A closing quote was seen: the next byte says whether it was one.
-    AfterQuote { key: bool },
-    Word { key: bool },
+    AfterQuote {
+        key: bool,
+    },
+    Word {
+        key: bool,
+    },
 }
 
 /// The scanner. Offsets are relative to the text that each `advance` is given, which must always
@@ -37,6 +43,8 @@ pub(crate) struct LitScan {
     quote: u8,
     /// Bare words may be keys and may hold spaces.
     loose: bool,
+    /// Every brace is written twice.
+    twin: bool,
 }
 
 impl LitScan {
@@ -48,6 +56,15 @@ impl LitScan {
             want: Want::Value,
             quote: b'"',
             loose,
+            twin: false,
+        }
+    }
+
+    /// Reads a literal in which every brace is written twice.
+    pub(crate) fn twins(at: usize) -> Self {
+        Self {
+            twin: true,
+            ..Self::new(at, false)
         }
     }
 
@@ -80,6 +97,17 @@ impl LitScan {
                 }
             }
             let c = b[self.at];
+            let text = matches!(
+                self.want,
+                Want::Str { .. } | Want::AfterQuote { .. } | Want::Word { .. }
+            );
+            if self.twin && !text && (c == b'{' || c == b'}') {
+                match b.get(self.at + 1) {
+                    None if !eof => return Scan::More,
+                    Some(d) if *d == c => self.at += 1,
+                    _ => {}
+                }
+            }
             match self.step(c) {
                 Step::Next => self.at += 1,
                 Step::Again => {}
@@ -169,7 +197,7 @@ impl LitScan {
                 }
                 _ => Step::Fail,
             },
-            Want::Key | Want::KeyOrClose => match c {
+            Want::KeyOrClose => match c {
                 b'"' | b'\'' => {
                     self.quote = c;
                     self.want = Want::Str {

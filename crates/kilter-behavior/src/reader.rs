@@ -4,8 +4,10 @@ mod candidate;
 mod edge;
 mod line;
 mod machine;
+mod marker;
 mod outlet;
 mod scan;
+mod weak;
 
 use std::sync::Arc;
 

@@ -87,13 +87,32 @@ impl Tool {
     }
 }
 
+impl Tool {
+    /// Whether arguments fit the schema but for the precision of numbers, the elements of lists and
+    /// arguments that are expressions.
+    pub(crate) fn nearly_fits(&self, arguments: &Value, expressions: &[String]) -> bool {
+        let mut schema = crate::schema::slack(&self.schema);
+        if let Some(p) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            for e in expressions {
+                p.insert(e.clone(), Value::Bool(true));
+            }
+        }
+        arguments.is_object()
+            && jsonschema::options()
+                .should_ignore_unknown_formats(true)
+                .should_validate_formats(false)
+                .build(&schema)
+                .is_ok_and(|v| v.is_valid(arguments))
+    }
+}
+
 impl ToolSet {
     /// The declared set: exactly these names may be called.
     pub fn new(tools: Vec<ToolSpec>) -> Self {
         let tools: Vec<Tool> = tools
             .into_iter()
             .map(|spec| Tool {
-                schema: crate::typing::normalised(&spec.parameters),
+                schema: crate::schema::normalised(&spec.parameters),
                 spec,
                 validator: OnceLock::new(),
             })
@@ -109,7 +128,11 @@ impl ToolSet {
         }
         for (i, t) in tools.iter().enumerate() {
             let n = &t.spec.name;
-            let mut forms = vec![n.replace('.', "_"), n.replace("__", "."), n.replace('_', ".")];
+            let mut forms = vec![
+                n.replace('.', "_"),
+                n.replace("__", "."),
+                n.replace('_', "."),
+            ];
             if let Some((_, last)) = n.rsplit_once('.') {
                 forms.push(last.to_owned());
             }

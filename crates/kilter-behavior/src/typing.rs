@@ -2,7 +2,7 @@
 //! Every change is reported.
 
 use kilter_core::Coercion;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use crate::grammar::{Args, Param, RawCall, Value, Wire};
 use crate::lit::{self, Kind, Node};
@@ -25,6 +25,8 @@ struct Types {
 
 /// Typed arguments: JSON text, a value for validation, and what was changed.
 pub(crate) struct Typed {
+    /// Names of arguments that are expressions, which no schema can judge.
+    pub(crate) expressions: Vec<String>,
     pub(crate) json: String,
     pub(crate) value: Json,
     pub(crate) coerced: Vec<Coercion>,
@@ -33,6 +35,14 @@ pub(crate) struct Typed {
 /// Types a call's arguments by a schema (`null` for none).
 pub(crate) fn typed(call: &RawCall, schema: &Json) -> Option<Typed> {
     let mut coerced = Vec::new();
+    let expressions = match &call.args {
+        Args::Python(_, named) => named
+            .iter()
+            .filter(|(_, v)| matches!(&v.kind, Kind::Word(w) if w.contains(['[', '(', '.'])))
+            .map(|(k, _)| k.clone())
+            .collect(),
+        _ => Vec::new(),
+    };
     let mut node = match &call.args {
         Args::Object(n) => n.clone(),
         Args::Params(ps) => object_of(ps, schema, schema, "", &mut coerced, 0),
@@ -41,6 +51,7 @@ pub(crate) fn typed(call: &RawCall, schema: &Json) -> Option<Typed> {
     fit(&mut node, schema, schema, "", &mut coerced, 0);
     settle(&mut node);
     Some(Typed {
+        expressions,
         json: node.json(),
         value: lit::to_value(&node),
         coerced,
@@ -396,6 +407,7 @@ fn fit(
         }
         _ => None,
     };
+    let new = new.or_else(|| spelling(&n.kind, resolve(schema, root)));
     if let Some(k) = new {
         n.kind = k;
         n.exact = None;
@@ -454,6 +466,31 @@ fn fit(
     }
 }
 
+/// The one allowed value that differs from a string in case and separators alone.
+fn spelling(k: &Kind, schema: &Json) -> Option<Kind> {
+    let (Kind::Str(s), Some(allowed)) = (k, schema.get("enum").and_then(Json::as_array)) else {
+        return None;
+    };
+    let flat = |t: &str| -> String {
+        t.chars()
+            .filter(|c| !matches!(c, ' ' | '_' | '-'))
+            .flat_map(char::to_lowercase)
+            .collect()
+    };
+    if allowed.iter().any(|a| a.as_str() == Some(s)) {
+        return None;
+    }
+    let want = flat(s);
+    let mut near = allowed
+        .iter()
+        .filter_map(Json::as_str)
+        .filter(|a| flat(a) == want);
+    match (near.next(), near.next()) {
+        (Some(one), None) => Some(Kind::Str(one.to_owned())),
+        _ => None,
+    }
+}
+
 /// A string read as the declared type, where it says exactly that.
 fn loosen(s: &str, t: Types) -> Option<Kind> {
     let w = s.trim();
@@ -489,90 +526,4 @@ fn settle(n: &mut Node) {
         Kind::Obj(o) => o.iter_mut().for_each(|(_, v)| settle(v)),
         _ => {}
     }
-}
-
-/// A schema with the type words of the wild put right, at every level.
-pub(crate) fn normalised(schema: &Json) -> Json {
-    walk(schema, 0)
-}
-
-fn walk(s: &Json, depth: usize) -> Json {
-    if depth > 64 {
-        return s.clone();
-    }
-    match s {
-        Json::Object(o) => {
-            let mut out = Map::new();
-            for (k, v) in o {
-                match (k.as_str(), v) {
-                    ("type", Json::String(w)) => match word(w) {
-                        Some((w, item)) => {
-                            out.insert(k.clone(), w.into());
-                            if let Some(i) = item
-                                && !o.contains_key("items")
-                            {
-                                out.insert("items".into(), serde_json::json!({ "type": i }));
-                            }
-                        }
-                        // Anything goes.
-                        None => {}
-                    },
-                    ("type", Json::Array(a)) => {
-                        let words: Vec<Json> = a
-                            .iter()
-                            .filter_map(|w| word(w.as_str()?).map(|(w, _)| w.into()))
-                            .collect();
-                        out.insert(k.clone(), words.into());
-                    }
-                    ("required", Json::Bool(_)) => {}
-                    ("enum" | "const" | "default" | "examples" | "example", v) => {
-                        out.insert(k.clone(), v.clone());
-                    }
-                    ("properties" | "$defs" | "definitions" | "patternProperties", Json::Object(p)) => {
-                        let p: Map<String, Json> = p
-                            .iter()
-                            .map(|(k, v)| (k.clone(), walk(v, depth + 1)))
-                            .collect();
-                        out.insert(k.clone(), Json::Object(p));
-                    }
-                    (_, v) => {
-                        out.insert(k.clone(), walk(v, depth + 1));
-                    }
-                }
-            }
-            if out.get("nullable") == Some(&Json::Bool(true))
-                && let Some(Json::String(t)) = out.get("type").cloned()
-            {
-                out.insert("type".into(), serde_json::json!([t, "null"]));
-            }
-            Json::Object(out)
-        }
-        Json::Array(a) => Json::Array(a.iter().map(|v| walk(v, depth + 1)).collect()),
-        other => other.clone(),
-    }
-}
-
-/// A type word as JSON Schema has it, and the items' for `list[str]`.
-fn word(w: &str) -> Option<(String, Option<String>)> {
-    let low = w.trim().to_ascii_lowercase();
-    let base = low.split(['(', '[', '<']).next().unwrap_or("").trim();
-    let to = match base {
-        "string" | "str" | "text" | "varchar" | "char" | "uuid" | "date" | "datetime" | "time"
-        | "enum" | "bytes" | "url" | "email" => "string",
-        "integer" | "int" | "int32" | "int64" | "long" | "short" | "bigint" | "uint" | "uint32"
-        | "uint64" => "integer",
-        "number" | "float" | "float32" | "float64" | "double" | "decimal" | "real" => "number",
-        "boolean" | "bool" => "boolean",
-        "object" | "dict" | "map" | "hashmap" | "struct" | "record" => "object",
-        "array" | "list" | "tuple" | "set" | "sequence" | "arraylist" => "array",
-        "null" | "none" | "nonetype" => "null",
-        _ => return None,
-    };
-    let item = (to == "array")
-        .then(|| {
-            let inner = low.split_once(['[', '<'])?.1.trim_end_matches([']', '>']);
-            word(inner).map(|(w, _)| w)
-        })
-        .flatten();
-    Some((to.to_owned(), item))
 }

@@ -37,12 +37,17 @@ pub struct Registry {
     pub(crate) weak: Vec<u16>,
     /// First bytes of markers that are looked for only at line starts.
     pub(crate) line_bytes: Vec<bool>,
+    /// First bytes of the words that may stand before a markerless call.
+    pub(crate) lead_bytes: Vec<bool>,
+    /// Markers that begin with a letter and hold a stop byte: the text before that byte, and the
+    /// marker.
+    pub(crate) back: Vec<(String, String)>,
     stop: Vec<String>,
-    origin: Vec<(String, String)>,
+    frame: Vec<[String; 2]>,
 }
 
 /// Bytes at which every other marker begins; the scanner stops at these and at line starts.
-pub(crate) const STOPS: [u8; 3] = [b'<', b'[', b']'];
+pub(crate) const STOPS: [u8; 4] = [b'<', b'[', b'>', b']'];
 
 impl Registry {
     /// The dialects that ship with the crate.
@@ -66,8 +71,10 @@ impl Registry {
             trie: Trie::new(&[]),
             weak: Vec::new(),
             line_bytes: vec![false; 256],
+            lead_bytes: vec![false; 256],
+            back: Vec::new(),
             stop: Vec::new(),
-            origin: Vec::new(),
+            frame: Vec::new(),
         }
     }
 
@@ -111,7 +118,7 @@ impl Registry {
             dialects,
             self.reasoning.clone(),
             self.stop.clone(),
-            self.origin.clone(),
+            self.frame.clone(),
         )))
     }
 
@@ -145,17 +152,17 @@ impl Registry {
         let mut dialects: Vec<Dialect> = Vec::new();
         let mut reasoning: Vec<ReasoningSpec> = Vec::new();
         let mut stop = Vec::new();
-        let mut origin = Vec::new();
+        let mut frame = Vec::new();
         for (file, text) in files {
             let parsed: File = toml::from_str(text).map_err(|e| DialectError::Syntax {
                 file: file.clone(),
                 message: e.to_string(),
             })?;
             stop.extend(parsed.stop);
+            frame.extend(parsed.frame);
             for mut d in parsed.dialect {
                 check(file, &d)?;
                 expand(&mut d);
-                origin.push((d.name.clone(), file.clone()));
                 match dialects.iter_mut().find(|o| o.spec.name == d.name) {
                     Some(old) => old.spec = d,
                     None => dialects.push(Dialect { spec: d }),
@@ -181,14 +188,14 @@ impl Registry {
                 });
             }
         }
-        Ok(Self::assemble(dialects, reasoning, stop, origin))
+        Ok(Self::assemble(dialects, reasoning, stop, frame))
     }
 
     fn assemble(
         dialects: Vec<Dialect>,
         reasoning: Vec<ReasoningSpec>,
         stop: Vec<String>,
-        origin: Vec<(String, String)>,
+        frame: Vec<[String; 2]>,
     ) -> Self {
         let mut marks: Vec<(String, bool, Mark)> = Vec::new();
         let mut weak = Vec::new();
@@ -203,7 +210,8 @@ impl Registry {
                 marks.push((m.clone(), s.nonce, Mark::Start(i)));
             }
             for m in s.closers.iter().chain(&s.suffix) {
-                if !m.trim().is_empty() && m != ">" {
+                // A fence is no marker of its own.
+                if m.starts_with(['<', '[', ']']) {
                     marks.push((m.clone(), s.nonce, Mark::Tail));
                 }
             }
@@ -224,15 +232,40 @@ impl Registry {
                 marks.push((c.clone(), false, Mark::Unanswer));
             }
         }
+        for [o, c] in &frame {
+            marks.push((o.clone(), false, Mark::Frame));
+            marks.push((c.clone(), false, Mark::Unanswer));
+        }
         for s in &stop {
             marks.push((s.clone(), false, Mark::Stop));
         }
+        let mut lead_bytes = vec![false; 256];
+        for d in &weak {
+            let s: &DialectSpec = &dialects[*d as usize].spec;
+            let notation = s.notation.iter().map(|n| &n.lead);
+            for b in s
+                .header
+                .lead
+                .iter()
+                .chain(&s.header.strip)
+                .chain(notation)
+                .filter_map(|l| l.bytes().next())
+            {
+                lead_bytes[b as usize] = true;
+            }
+        }
+        let mut back = Vec::new();
         let mut line_bytes = vec![false; 256];
         for (m, _, k) in &marks {
             if let (Some(&b), Mark::Start(_)) = (m.as_bytes().first(), k)
                 && !STOPS.contains(&b)
             {
                 line_bytes[b as usize] = true;
+                if let Some(n) = m.find(['<', '['])
+                    && b.is_ascii_alphabetic()
+                {
+                    back.push((m[..n].to_owned(), m.clone()));
+                }
             }
         }
         Self {
@@ -241,8 +274,10 @@ impl Registry {
             reasoning,
             weak,
             line_bytes,
+            lead_bytes,
+            back,
             stop,
-            origin,
+            frame,
         }
     }
 
@@ -270,7 +305,9 @@ fn check(file: &str, d: &DialectSpec) -> Result<(), DialectError> {
         return bad("it has no closers; give some, or say `closer = \"optional\"`");
     }
     match d.grammar {
-        Grammar::Tags if d.tags.is_none() => bad("the grammar `tags` needs a `[dialect.tags]` table"),
+        Grammar::Tags if d.tags.is_none() => {
+            bad("the grammar `tags` needs a `[dialect.tags]` table")
+        }
         Grammar::Pairs if d.pairs.is_none() => {
             bad("the grammar `pairs` needs a `[dialect.pairs]` table")
         }

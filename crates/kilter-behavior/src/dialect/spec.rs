@@ -16,6 +16,9 @@ pub(crate) struct File {
     /// Tokens that may trail a reply and carry no meaning.
     #[serde(default)]
     pub(crate) stop: Vec<String>,
+    /// Pairs around content that carry no meaning.
+    #[serde(default)]
+    pub(crate) frame: Vec<[String; 2]>,
 }
 
 /// The payload grammars.
@@ -72,6 +75,7 @@ pub(crate) struct DialectSpec {
     pub(crate) name: String,
     /// Other names under which people know the same text.
     #[serde(default)]
+    #[expect(dead_code, reason = "read by people and by the tests")]
     pub(crate) also: Vec<String>,
     pub(crate) strength: Strength,
     pub(crate) grammar: Grammar,
@@ -98,6 +102,12 @@ pub(crate) struct DialectSpec {
     /// `{word}` in a marker stands for each of these spellings.
     #[serde(default)]
     pub(crate) vary: BTreeMap<String, Vec<String>>,
+    /// The tool's name may stand between prefix and opener.
+    #[serde(default)]
+    pub(crate) name_in_frame: bool,
+    /// It must end the reply, as markerless forms must.
+    #[serde(default)]
+    pub(crate) ends_reply: bool,
     /// Every tag may carry a `:suffix` before its `>`.
     #[serde(default)]
     pub(crate) nonce: bool,
@@ -109,6 +119,7 @@ pub(crate) struct DialectSpec {
     pub(crate) in_reasoning: bool,
     /// A turn may hold several.
     #[serde(default = "yes")]
+    #[expect(dead_code, reason = "read by people: a reader takes what is written")]
     pub(crate) parallel: bool,
     #[serde(default)]
     pub(crate) shapes: Vec<Shape>,
@@ -159,6 +170,12 @@ pub(crate) struct Header {
     /// What may stand behind the arguments.
     #[serde(default)]
     pub(crate) after: Vec<String>,
+    /// What stands for arguments where there are none.
+    #[serde(default)]
+    pub(crate) empty: Vec<String>,
+    /// Endings that are no part of the name.
+    #[serde(default)]
+    pub(crate) drop: Vec<String>,
 }
 
 /// Element syntax.
@@ -180,6 +197,9 @@ pub(crate) struct Tags {
     /// Attributes that hold the key, besides `=KEY`.
     #[serde(default)]
     pub(crate) key: Vec<String>,
+    /// The element that holds all arguments as one JSON object.
+    #[serde(default)]
+    pub(crate) whole: Option<String>,
     /// The attribute that gives the type of the wire.
     #[serde(default)]
     pub(crate) wire: Option<String>,

@@ -17,7 +17,9 @@ pub(crate) enum Mark {
     Before(u16),
     /// Opens an answer wrapper.
     Answer,
-    /// Closes an answer wrapper.
+    /// Opens a frame around content, at its start.
+    Frame,
+    /// Closes an answer wrapper or a frame.
     Unanswer,
     /// A stop token.
     Stop,
@@ -77,10 +79,30 @@ impl Trie {
         for s in &mut t.states {
             s.next.sort_unstable();
         }
+        t.inherit(0, &mut Vec::new());
         t.first = (0..=255u8)
             .map(|b| t.step(0, b).unwrap_or(u32::MAX))
             .collect();
         t
+    }
+
+    /// Where a longer marker begins like a shorter one, the dialects of both are candidates.
+    fn inherit(&mut self, at: u32, starts: &mut Vec<Mark>) {
+        let own = starts.len();
+        if let Some(id) = self.states[at as usize].marks {
+            let set = &mut self.sets[id as usize];
+            for m in starts.iter() {
+                if !set.contains(m) {
+                    set.push(*m);
+                }
+            }
+            starts.extend(set.iter().filter(|m| matches!(m, Mark::Start(_))));
+        }
+        let next: Vec<u32> = self.states[at as usize].next.iter().map(|n| n.1).collect();
+        for n in next {
+            self.inherit(n, starts);
+        }
+        starts.truncate(own);
     }
 
     fn path(&mut self, text: &[u8]) -> u32 {

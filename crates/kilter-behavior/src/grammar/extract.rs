@@ -36,7 +36,14 @@ const LISTS: [&str; 8] = [
     "call",
 ];
 /// Other keys that a call object may hold.
-const BESIDE: [&str; 6] = ["type", "index", "thought", "reasoning", "status", "description"];
+const BESIDE: [&str; 6] = [
+    "type",
+    "index",
+    "thought",
+    "reasoning",
+    "status",
+    "description",
+];
 
 /// The calls of a value; `None` when any part of it is no call. An empty list is "no call".
 pub(crate) fn calls(n: &Node, t: &str, off: usize, cx: Cx<'_>) -> Option<Vec<RawCall>> {
@@ -367,11 +374,7 @@ pub(crate) fn head(t: &str, cx: Cx<'_>, whole: bool) -> Head {
         || BESIDE.contains(&k)
         || matches!(k, "content" | "role")
         || (cx.tools.is_declared_rule_on() && cx.known(k));
-    if may {
-        Head::Ok
-    } else {
-        Head::No(Why::Other)
-    }
+    if may { Head::Ok } else { Head::No(Why::Other) }
 }
 
 /// A quoted string at the start of `t`: its text and where it ends.

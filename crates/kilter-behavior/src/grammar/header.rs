@@ -66,7 +66,7 @@ impl Name {
                         self.head.args = Some((i, i));
                         self.state = State::Args(LitScan::new(i, false));
                     }
-                    Parsed::Empty => self.state = State::Done,
+                    Parsed::Empty => self.state = State::After,
                 },
                 State::Args(s) => match s.advance(t, eof) {
                     Scan::More => return Step::More,
@@ -181,6 +181,15 @@ impl Name {
         self.head.name.clone_from(&name);
         self.head.end = j;
         let mut fenced = false;
+        match lit(t, k, &h.empty, false, eof) {
+            Lit::Part => return Parsed::More,
+            Lit::Yes(e) => {
+                self.head.end = e;
+                self.head.id = id;
+                return Parsed::Empty;
+            }
+            Lit::No => {}
+        }
         loop {
             k = skip_ws(t, k);
             if k >= b.len() {
@@ -292,6 +301,8 @@ pub(crate) struct Message {
     at: usize,
     role: Option<Role>,
     name: String,
+    /// Where the name stands in the header.
+    named: usize,
     body: usize,
     scan: Option<LitScan>,
     end: usize,
@@ -303,6 +314,7 @@ impl Message {
             at,
             role: None,
             name: String::new(),
+            named: 0,
             body: 0,
             scan: None,
             end: 0,
@@ -361,7 +373,10 @@ impl Message {
                 let e = r
                     .find(|c: char| c.is_whitespace() || c == '<')
                     .unwrap_or(r.len());
-                (e > 0).then(|| r[..e].to_owned())
+                (e > 0).then(|| {
+                    self.named = self.at + i + m.len();
+                    r[..e].to_owned()
+                })
             });
             self.body = self.at + to;
             self.end = self.body;
@@ -421,7 +436,7 @@ impl Message {
             name: self.name.clone(),
             args: Args::Object(object(&t[self.body..self.end])?),
             id: None,
-            span: self.body..self.end,
+            span: self.named..self.end,
             bare: false,
         }])
     }

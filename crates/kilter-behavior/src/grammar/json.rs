@@ -59,8 +59,11 @@ impl Json {
                         }
                     }
                     self.at = i;
-                    let from = i + usize::from(self.doubled);
-                    self.state = State::In(LitScan::new(from, false));
+                    self.state = State::In(if self.doubled {
+                        LitScan::twins(i)
+                    } else {
+                        LitScan::new(i, false)
+                    });
                 }
                 State::In(scan) => {
                     let r = scan.advance(t, eof);
@@ -84,19 +87,7 @@ impl Json {
                                 Why::Other
                             });
                         }
-                        Scan::Done(mut end) => {
-                            if self.doubled {
-                                match t.as_bytes().get(end) {
-                                    None if !eof => {
-                                        // The last brace was read; it is read again with its twin.
-                                        let i = skip_ws(t, self.at);
-                                        self.state = State::In(LitScan::new(i + 1, false));
-                                        return Step::More;
-                                    }
-                                    Some(b'}') => end += 1,
-                                    _ => {}
-                                }
-                            }
+                        Scan::Done(end) => {
                             self.values.push((self.at, end));
                             self.at = end;
                             self.state = State::Between;
@@ -143,13 +134,18 @@ impl Json {
         let mut out = Vec::new();
         for (s, e) in &self.values {
             let text = &t[*s..*e];
-            let (node, off) = match lit::parse_all(text) {
-                Some(n) => (n, *s),
-                None => (
-                    lit::parse_all(text.strip_prefix('{')?.strip_suffix('}')?)?,
-                    *s + 1,
-                ),
-            };
+            if text.starts_with("{{") {
+                let single = text.replace("{{", "{").replace("}}", "}");
+                let node = lit::parse_all(&single)?;
+                let mut calls = extract::calls(&node, &single, 0, cx)?;
+                for c in &mut calls {
+                    c.span = *s..*e;
+                }
+                out.extend(calls);
+                continue;
+            }
+            let node = lit::parse_all(text)?;
+            let off = *s;
             out.extend(extract::calls(&node, t, off, cx)?);
         }
         Some(out)

@@ -1,5 +1,6 @@
 //! The payload grammars, each a resumable machine that reads every byte once.
 
+pub(crate) mod element;
 pub(crate) mod extract;
 pub(crate) mod header;
 pub(crate) mod json;

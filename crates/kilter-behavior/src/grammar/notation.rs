@@ -193,7 +193,10 @@ impl Reader<'_> {
                             while self.peek().is_some_and(|b| !b":,{}[]".contains(&b)) {
                                 self.i += 1;
                             }
-                            self.t[s..self.i].trim().trim_matches(['"', '\'']).to_owned()
+                            self.t[s..self.i]
+                                .trim()
+                                .trim_matches(['"', '\''])
+                                .to_owned()
                         }
                     };
                     self.ws();

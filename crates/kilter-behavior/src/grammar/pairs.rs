@@ -125,7 +125,7 @@ impl KeyValue {
                             }
                             self.name = name;
                             self.start = i;
-                            self.end = j;
+                            self.end = k;
                             self.state = State::Done;
                         }
                         Lit::No => return Step::Fail(Why::Other),
@@ -204,9 +204,25 @@ impl KeyValue {
                             *scan = at;
                             return Step::More;
                         }
-                        Lit::No => {
-                            *scan = at + 1;
-                        }
+                        Lit::No => match pair_begins(t, at, p, nonce, eof) {
+                            None => {
+                                *scan = at;
+                                return Step::More;
+                            }
+                            Some(false) => *scan = at + 1,
+                            Some(true) => {
+                                // The value's closer is missing.
+                                let v = t[*from..at].trim_end().to_owned();
+                                self.params.push(Param {
+                                    key: std::mem::take(key),
+                                    value: Value::Text(v),
+                                    wire: *wire,
+                                });
+                                self.end = at;
+                                self.at = at;
+                                self.state = State::Key;
+                            }
+                        },
                         Lit::Yes(after) => {
                             // A closer inside the value is followed by neither key nor closer.
                             let k = skip(t, after);
@@ -247,7 +263,7 @@ impl KeyValue {
                             Lit::Part => return Step::More,
                             Lit::No if k >= b.len() => return cut(&self.name),
                             Lit::No => return Step::Fail(Why::Other),
-                            Lit::Yes(_) => {}
+                            Lit::Yes(_) => self.end = k,
                         }
                     }
                     return Step::Done(self.end);
@@ -264,6 +280,40 @@ impl KeyValue {
             span: self.start..self.end,
             bare: self.params.is_empty(),
         }]
+    }
+}
+
+/// Whether a whole key element and the opening of its value stand at `i`.
+fn pair_begins(
+    t: &str,
+    i: usize,
+    p: &crate::dialect::PairSpec,
+    nonce: bool,
+    eof: bool,
+) -> Option<bool> {
+    let from = match lit(t, i, std::slice::from_ref(&p.key[0]), nonce, eof) {
+        Lit::Part => return None,
+        Lit::No => return Some(false),
+        Lit::Yes(e) => e,
+    };
+    let Some((key, after)) = until(t, from, &p.key[1], nonce) else {
+        return if eof || t.len() - from > 512 {
+            Some(false)
+        } else {
+            None
+        };
+    };
+    if key.contains('\n') {
+        return Some(false);
+    }
+    let k = skip(t, after);
+    if k >= t.len() {
+        return if eof { Some(false) } else { None };
+    }
+    match lit(t, k, std::slice::from_ref(&p.value[0]), nonce, eof) {
+        Lit::Part => None,
+        Lit::No => Some(false),
+        Lit::Yes(_) => Some(true),
     }
 }
 

@@ -249,8 +249,14 @@ impl Calls {
             {
                 return None;
             }
+            let name = &t[s.name.0..s.name.1];
+            let drop = &cx.d.spec.header.drop;
+            let name = drop
+                .iter()
+                .find_map(|d| name.strip_suffix(d.as_str()))
+                .unwrap_or(name);
             out.push(RawCall {
-                name: t[s.name.0..s.name.1].to_owned(),
+                name: name.to_owned(),
                 args: Args::Python(positional, named),
                 id: None,
                 span: s.name.0..s.args.1 + 1,

@@ -1,8 +1,14 @@
 //! One element per parameter (XE), or elements named after the parameter (XN). Not an XML parser:
 //! values are literal text.
 
+use super::element::{
+    Inside, Lookup, Tag, attr, decode, end_of, inside, named_by, nested, tag, text,
+};
 use super::{Args, Cx, Lit, NAME_MAX, Param, RawCall, Step, Value, Why, Wire, lit, skip_ws};
 use crate::dialect::Dialect;
+
+/// The key of an element that holds all arguments.
+const WHOLE: &str = "\0";
 
 /// Longest tag that is read.
 const TAG_MAX: usize = 1024;
@@ -28,25 +34,6 @@ enum State {
         wire: Wire,
         from: usize,
         scan: usize,
-    },
-}
-
-/// A tag's name.
-enum Tag {
-    No,
-    Part,
-    Yes { name: (usize, usize) },
-}
-
-/// What a tag holds.
-enum Inside {
-    More,
-    Fail,
-    Ok {
-        direct: Option<String>,
-        attrs: Vec<(String, String)>,
-        single: bool,
-        next: usize,
     },
 }
 
@@ -139,7 +126,8 @@ impl Elements {
                     let Some(called) = called.map(|n| decode(n.trim(), g.entities)) else {
                         return none(self);
                     };
-                    if called.is_empty() || called.len() > NAME_MAX || called.contains(['\n', '<']) {
+                    if called.is_empty() || called.len() > NAME_MAX || called.contains(['\n', '<'])
+                    {
                         return none(self);
                     }
                     if cx.weak && !(cx.tools.is_declared_rule_on() && cx.known(&called)) {
@@ -189,7 +177,9 @@ impl Elements {
                         },
                         Tag::No => {}
                     }
-                    match tag(t, i, &g.open, &g.param, g.param.is_empty(), eof) {
+                    let mut params = g.param.clone();
+                    params.extend(g.whole.clone());
+                    match tag(t, i, &g.open, &params, g.param.is_empty(), eof) {
                         Tag::Part => return Step::More,
                         Tag::Yes { name } => match inside(t, name.1, &g.end, eof) {
                             Inside::More if t.len() - i < TAG_MAX => return self.cut(eof),
@@ -203,7 +193,10 @@ impl Elements {
                                 let key = if g.param.is_empty() {
                                     Some(t[name.0..name.1].to_owned())
                                 } else {
-                                    direct.or_else(|| attr(&attrs, &g.key))
+                                    direct.or_else(|| attr(&attrs, &g.key)).or_else(|| {
+                                        (g.whole.as_deref() == Some(&t[name.0..name.1]))
+                                            .then(|| WHOLE.to_owned())
+                                    })
                                 };
                                 let Some(key) = key.map(|k| decode(k.trim(), g.entities)) else {
                                     return Step::Fail(Why::Other);
@@ -283,7 +276,14 @@ impl Elements {
                     };
                     let at = *scan + n;
                     let key_name = [key.clone()];
-                    let names: &[String] = if g.param.is_empty() { &key_name } else { &g.param };
+                    let whole = [g.whole.clone().unwrap_or_default()];
+                    let names: &[String] = if g.param.is_empty() {
+                        &key_name
+                    } else if key == WHOLE {
+                        &whole
+                    } else {
+                        &g.param
+                    };
                     let own = [self.name.clone()];
                     let call_names: &[String] = if g.root { &own } else { &g.call };
                     let mut ends: Option<usize> = None;
@@ -379,10 +379,23 @@ impl Elements {
 
     fn close(&mut self, end: usize) {
         let params = std::mem::take(&mut self.params);
+        let bare = params.is_empty();
+        let args = match params.as_slice() {
+            [
+                Param {
+                    key,
+                    value: Value::Text(v),
+                    ..
+                },
+            ] if key == WHOLE => crate::lit::parse_all(v)
+                .filter(|n| matches!(n.kind, crate::lit::Kind::Obj(_)))
+                .map(Args::Object),
+            _ => None,
+        };
         self.calls.push(RawCall {
             name: self.name.clone(),
-            bare: params.is_empty(),
-            args: Args::Params(params),
+            bare,
+            args: args.unwrap_or(Args::Params(params)),
             id: None,
             span: self.start..end,
         });
@@ -390,63 +403,6 @@ impl Elements {
         self.end = end;
         self.state = State::Call;
     }
-}
-
-/// The tool's name in an element of its own.
-enum Lookup {
-    More,
-    No,
-    Found(String, usize),
-}
-
-/// Reads `<by>NAME</by>`, and the opening tag around the parameters behind it.
-fn named_by(t: &str, i: usize, g: &crate::dialect::TagSpec, by: &str, eof: bool) -> Lookup {
-    let names = [by.to_owned()];
-    let more = || if eof { Lookup::No } else { Lookup::More };
-    let k = skip_ws(t, i);
-    if k >= t.len() {
-        return more();
-    }
-    let from = match tag(t, k, &g.open, &names, false, eof) {
-        Tag::Part => return more(),
-        Tag::No => return Lookup::No,
-        Tag::Yes { name } => match end_of(t, name.1, &g.end, eof) {
-            Lit::Part => return more(),
-            Lit::No => return Lookup::No,
-            Lit::Yes(e) => e,
-        },
-    };
-    let Some(n) = memchr::memchr(b'<', &t.as_bytes()[from..]) else {
-        return more();
-    };
-    let at = from + n;
-    let called = t[from..at].trim().to_owned();
-    let mut next = match tag(t, at, &g.shut, &names, false, eof) {
-        Tag::Part => return more(),
-        Tag::No => return Lookup::No,
-        Tag::Yes { name } => match end_of(t, name.1, &g.end, eof) {
-            Lit::Part => return more(),
-            Lit::No => return Lookup::No,
-            Lit::Yes(e) => e,
-        },
-    };
-    if let Some(w) = &g.wrapped_in {
-        let names = [w.clone()];
-        let k = skip_ws(t, next);
-        if k >= t.len() {
-            return more();
-        }
-        match tag(t, k, &g.open, &names, false, eof) {
-            Tag::Part => return more(),
-            Tag::No => {}
-            Tag::Yes { name } => match end_of(t, name.1, &g.end, eof) {
-                Lit::Part => return more(),
-                Lit::No => return Lookup::No,
-                Lit::Yes(e) => next = e,
-            },
-        }
-    }
-    Lookup::Found(called, next)
 }
 
 /// Whether what follows a parameter's closer fits the end of a parameter.
@@ -498,272 +454,4 @@ fn ended(t: &str, i: usize, eof: bool, cx: Cx<'_>) -> Option<bool> {
         Lit::Yes(_) => Some(true),
         Lit::No => Some(false),
     }
-}
-
-fn attr(attrs: &[(String, String)], names: &[String]) -> Option<String> {
-    names
-        .iter()
-        .find_map(|n| attrs.iter().find(|(k, _)| k == n).map(|(_, v)| v.clone()))
-}
-
-/// An opening or closing literal and one of `names` (or any, with `any`) behind it.
-fn tag(t: &str, i: usize, lits: &[String], names: &[String], any: bool, eof: bool) -> Tag {
-    let at = match lit(t, i, lits, false, eof) {
-        Lit::No => return Tag::No,
-        Lit::Part => return Tag::Part,
-        Lit::Yes(e) => e,
-    };
-    let b = t.as_bytes();
-    let mut s = at;
-    while b.get(s) == Some(&b' ') {
-        s += 1;
-    }
-    let mut e = s;
-    while b
-        .get(e)
-        .is_some_and(|c| c.is_ascii_alphanumeric() || b"_-.:".contains(c) || *c >= 0x80)
-    {
-        e += 1;
-    }
-    if any {
-        if e >= b.len() && !eof && e - s <= NAME_MAX {
-            return Tag::Part;
-        }
-        if e == s || e - s > NAME_MAX || b[s].is_ascii_digit() {
-            return Tag::No;
-        }
-        return Tag::Yes { name: (s, e) };
-    }
-    let word = &t[s..e];
-    if e >= b.len() && !eof {
-        return if names.iter().any(|n| n.starts_with(word)) {
-            Tag::Part
-        } else {
-            Tag::No
-        };
-    }
-    if names.iter().any(|n| n == word) {
-        Tag::Yes { name: (s, e) }
-    } else {
-        Tag::No
-    }
-}
-
-/// The end literal of a closing tag, white space before it allowed.
-fn end_of(t: &str, i: usize, end: &[String], eof: bool) -> Lit {
-    let k = skip_ws(t, i);
-    if k >= t.len() && !eof {
-        return Lit::Part;
-    }
-    lit(t, k, end, false, eof)
-}
-
-/// Reads `=value` or attributes up to the end literal.
-fn inside(t: &str, i: usize, end: &[String], eof: bool) -> Inside {
-    let b = t.as_bytes();
-    let mut i = skip_ws(t, i);
-    let mut direct = None;
-    let mut attrs = Vec::new();
-    let more = if eof { Inside::Fail } else { Inside::More };
-    if b.get(i) == Some(&b'=') {
-        i = skip_ws(t, i + 1);
-        match plain(t, i, end, eof, false) {
-            None => return more,
-            Some((v, n)) => {
-                direct = Some(v);
-                i = n;
-            }
-        }
-    }
-    loop {
-        i = skip_ws(t, i);
-        if i >= b.len() {
-            return more;
-        }
-        match lit(t, i, end, false, eof) {
-            Lit::Part => return more,
-            Lit::Yes(next) => {
-                return Inside::Ok {
-                    direct,
-                    attrs,
-                    single: false,
-                    next,
-                };
-            }
-            Lit::No => {}
-        }
-        if b[i] == b'/' {
-            match lit(t, i + 1, end, false, eof) {
-                Lit::Part => return more,
-                Lit::Yes(next) => {
-                    return Inside::Ok {
-                        direct,
-                        attrs,
-                        single: true,
-                        next,
-                    };
-                }
-                Lit::No => {
-                    if i + 1 >= b.len() {
-                        return more;
-                    }
-                    return Inside::Fail;
-                }
-            }
-        }
-        let s = i;
-        while b
-            .get(i)
-            .is_some_and(|c| c.is_ascii_alphanumeric() || b"_-:.".contains(c))
-        {
-            i += 1;
-        }
-        if i >= b.len() {
-            return more;
-        }
-        if i == s {
-            return Inside::Fail;
-        }
-        let key = t[s..i].to_owned();
-        i = skip_ws(t, i);
-        match b.get(i) {
-            None => return more,
-            Some(b'=') => {}
-            Some(_) => return Inside::Fail,
-        }
-        i = skip_ws(t, i + 1);
-        match plain(t, i, end, eof, true) {
-            None => return more,
-            Some((v, n)) => {
-                attrs.push((key, v));
-                i = n;
-            }
-        }
-    }
-}
-
-/// A quoted or bare attribute value and where it ends.
-fn plain(t: &str, i: usize, end: &[String], eof: bool, spaced: bool) -> Option<(String, usize)> {
-    let b = t.as_bytes();
-    let q = *b.get(i)?;
-    if q == b'"' || q == b'\'' {
-        let n = memchr::memchr(q, &b[i + 1..])?;
-        return Some((t[i + 1..i + 1 + n].to_owned(), i + n + 2));
-    }
-    let mut k = i;
-    while k < b.len() {
-        if !t.is_char_boundary(k) {
-            k += 1;
-            continue;
-        }
-        match lit(t, k, end, false, eof) {
-            Lit::Part => return None,
-            Lit::Yes(_) => return Some((t[i..k].to_owned(), k)),
-            Lit::No => {}
-        }
-        if spaced && b[k].is_ascii_whitespace() {
-            return Some((t[i..k].to_owned(), k));
-        }
-        k += 1;
-    }
-    None
-}
-
-/// The text of a value: one wrapping newline on either side is framing.
-fn text(raw: &str, trim: bool) -> String {
-    if let Some(c) = raw
-        .trim()
-        .strip_prefix("<![CDATA[")
-        .and_then(|r| r.strip_suffix("]]>"))
-    {
-        return c.to_owned();
-    }
-    if !trim {
-        return raw.to_owned();
-    }
-    let r = raw
-        .strip_prefix("\r\n")
-        .or_else(|| raw.strip_prefix('\n'))
-        .unwrap_or(raw);
-    let r = r
-        .strip_suffix("\r\n")
-        .or_else(|| r.strip_suffix('\n'))
-        .unwrap_or(r);
-    r.to_owned()
-}
-
-/// Elements inside a value, or its text.
-fn nested(raw: &str, g: &crate::dialect::TagSpec, depth: usize) -> Value {
-    let plain = || Value::Text(text(raw, g.trim));
-    if depth > 32 {
-        return plain();
-    }
-    let mut i = skip_ws(raw, 0);
-    let mut out: Vec<Param> = Vec::new();
-    while i < raw.len() {
-        let Tag::Yes { name } = tag(raw, i, &g.open, &[], true, true) else {
-            return plain();
-        };
-        let Inside::Ok { single, next, .. } = inside(raw, name.1, &g.end, true) else {
-            return plain();
-        };
-        let key = raw[name.0..name.1].to_owned();
-        if single {
-            out.push(Param {
-                key,
-                value: Value::Text(String::new()),
-                wire: Wire::Unsaid,
-            });
-            i = skip_ws(raw, next);
-            continue;
-        }
-        // The matching closer, elements of the same name counted.
-        let own = [key.clone()];
-        let (mut level, mut k) = (1usize, next);
-        let found = loop {
-            if k >= raw.len() {
-                return plain();
-            }
-            if raw.is_char_boundary(k) {
-                if let Tag::Yes { name } = tag(raw, k, &g.shut, &own, false, true)
-                    && let Lit::Yes(e) = end_of(raw, name.1, &g.end, true)
-                {
-                    level -= 1;
-                    if level == 0 {
-                        break (k, e);
-                    }
-                } else if let Tag::Yes { .. } = tag(raw, k, &g.open, &own, false, true) {
-                    level += 1;
-                }
-            }
-            k += 1;
-        };
-        out.push(Param {
-            key,
-            value: nested(&raw[next..found.0], g, depth + 1),
-            wire: Wire::Unsaid,
-        });
-        i = skip_ws(raw, found.1);
-    }
-    if out.is_empty() {
-        return plain();
-    }
-    if let Some(item) = &g.item
-        && out.iter().all(|p| p.key == *item)
-    {
-        return Value::List(out.into_iter().map(|p| p.value).collect());
-    }
-    Value::Nested(out)
-}
-
-fn decode(s: &str, entities: bool) -> String {
-    if !entities || !s.contains('&') {
-        return s.to_owned();
-    }
-    s.replace("&quot;", "\"")
-        .replace("&apos;", "'")
-        .replace("&#39;", "'")
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&amp;", "&")
 }

@@ -106,6 +106,22 @@ impl Track {
                         }
                         (Lit::No, Lit::Yes(f)) => self.at = f,
                         (Lit::No, Lit::No) => {
+                            if s.name_in_frame && !*opened && self.at > 0 {
+                                // `prefix NAME opener`.
+                                let e = super::name_end(t, i);
+                                if e >= t.len() && !eof && e - i <= super::NAME_MAX {
+                                    return None;
+                                }
+                                match lit(t, e, &s.openers, s.nonce, eof) {
+                                    Lit::Part if e < t.len() => return None,
+                                    Lit::Yes(f) if e > i => {
+                                        *opened = true;
+                                        self.at = f;
+                                        continue;
+                                    }
+                                    _ => {}
+                                }
+                            }
                             if *opened || s.openers.is_empty() || s.opener_optional {
                                 self.body(s.grammar);
                             } else {
@@ -142,31 +158,33 @@ impl Track {
                         continue;
                     }
                     let i = skip_ws(t, from);
-                    let end = if i >= t.len() {
-                        if !eof {
-                            return None;
-                        }
-                        Some(from)
-                    } else {
-                        match lit(t, i, &s.closers, s.nonce, eof) {
-                            Lit::Part => return None,
-                            Lit::Yes(e) => Some(e),
-                            Lit::No if s.closer == Closer::Optional => Some(from),
-                            Lit::No => match reg.trie.walk(t.as_bytes(), i, eof) {
-                                Walk::Partial => return None,
-                                Walk::Hit(_, set)
-                                    if reg
-                                        .trie
-                                        .marks(set)
-                                        .iter()
-                                        .any(|m| !matches!(m, Mark::Think(_) | Mark::Answer)) =>
-                                {
-                                    Some(from)
-                                }
-                                _ => None,
-                            },
-                        }
-                    };
+                    let end =
+                        if i >= t.len() {
+                            if !eof {
+                                return None;
+                            }
+                            Some(from)
+                        } else if eof && lit(t, i, &s.closers, s.nonce, false) == Lit::Part {
+                            // Cut inside its closer.
+                            Some(t.len())
+                        } else {
+                            match lit(t, i, &s.closers, s.nonce, eof) {
+                                Lit::Part => return None,
+                                Lit::Yes(e) => Some(e),
+                                Lit::No if s.closer == Closer::Optional => Some(from),
+                                Lit::No => match reg.trie.walk(t.as_bytes(), i, eof) {
+                                    Walk::Partial => return None,
+                                    Walk::Hit(_, set)
+                                        if reg.trie.marks(set).iter().any(|m| {
+                                            !matches!(m, Mark::Think(_) | Mark::Answer)
+                                        }) =>
+                                    {
+                                        Some(from)
+                                    }
+                                    _ => None,
+                                },
+                            }
+                        };
                     let calls = std::mem::take(calls);
                     self.state = State::Over(match end {
                         Some(e) => Verdict::Calls(calls, e),

@@ -1,6 +1,6 @@
 //! A candidate: the dialects at work on it, and what becomes of it.
 
-use kilter_core::{Expect, RejectReason, Strength};
+use kilter_core::{Expect, RejectReason, Strength, ToolCall};
 
 use super::Sink;
 use super::line::{Fence, Line, closing_mark};
@@ -194,7 +194,7 @@ impl Candidate {
                 Outcome::Failed(Why::Other)
             });
         }
-        match m.fence_body(w, i, eof) {
+        match m.fence_body(w, i, m.any_text, eof) {
             Here::Wait => Some(Outcome::Pending),
             Here::Start(c) => {
                 self.tracks = c.tracks;
@@ -209,7 +209,7 @@ impl Candidate {
 
 impl Machine {
     /// What may be a call at offset `i` inside a fence that starts at the text's start.
-    pub(crate) fn fence_body(&self, t: &str, i: usize, eof: bool) -> Here {
+    pub(crate) fn fence_body(&self, t: &str, i: usize, text_before: bool, eof: bool) -> Here {
         let b = t.as_bytes();
         let c = b[i];
         if c == b'<' || c == b'[' {
@@ -218,7 +218,7 @@ impl Machine {
                 Walk::No => {}
                 Walk::Hit(_, set) => {
                     // A marked call in a fence is one only when the fence is the whole reply.
-                    let whole = !self.any_text || self.cfg.expect == Expect::Required;
+                    let whole = !text_before || self.cfg.expect == Expect::Required;
                     let tracks: Vec<Track> = self
                         .cfg
                         .registry
@@ -382,6 +382,7 @@ impl Machine {
     ) -> (usize, Next) {
         let span = &w[..end];
         let first = calls.first().map_or(c.blame, |x| x.0);
+        let ends_reply = self.cfg.registry.dialects[first as usize].spec.ends_reply;
         let strength = if c.weak {
             Strength::Weak
         } else {
@@ -438,8 +439,28 @@ impl Machine {
             self.emit(span, sink);
             return (end, Next::Again);
         }
-        self.deliver(&calls, span, strength, c.weak, sink);
+        self.deliver(&calls, span, strength, c.weak || ends_reply, sink);
         (end, Next::Again)
+    }
+
+    /// Prose stands between markerless calls that were made already and the same ones again.
+    fn repeats(&mut self, judged: &[(u16, &RawCall, Result<ToolCall, Rejected>)]) -> bool {
+        let marks: Vec<(String, String)> = judged
+            .iter()
+            .filter_map(|j| j.2.as_ref().ok())
+            .map(|c| {
+                let args: String = c.arguments.split_whitespace().collect();
+                (c.name.clone(), args)
+            })
+            .collect();
+        let again = self.text_since_call
+            && !marks.is_empty()
+            && marks.iter().all(|m| self.made.contains(m));
+        if !again {
+            self.made.extend(marks);
+            self.text_since_call = false;
+        }
+        again
     }
 
     fn deliver(
@@ -456,6 +477,20 @@ impl Machine {
             .iter()
             .map(|(d, c)| (*d, c, judge(&self.cfg, c, span, name(*d), strength)))
             .collect();
+        if weak && self.cfg.expect == Expect::Required && self.repeats(&judged) {
+            for (d, c, _) in &judged {
+                let r = Rejected {
+                    dialect: name(*d).to_owned(),
+                    name: Some(c.name.clone()),
+                    reason: RejectReason::Position,
+                    nearest: None,
+                    strength,
+                };
+                self.out.put(Ev::Rejected(r), sink);
+            }
+            self.emit(span, sink);
+            return;
+        }
         let good = judged.iter().filter(|j| j.2.is_ok()).count();
         if good == 0 || (weak && good < judged.len()) {
             for (_, _, j) in judged {

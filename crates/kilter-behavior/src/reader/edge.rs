@@ -50,18 +50,23 @@ impl Machine {
                         return (end, Next::Again);
                     }
                 }
-                if !start
-                    && marks.contains(&Mark::Answer)
-                    && after == After::Think
-                    && self.place == Place::Content
-                {
+                let frame = marks.contains(&Mark::Frame) && self.inline_armed()
+                    || marks.contains(&Mark::Answer) && after == After::Think;
+                if !start && frame && self.place == Place::Content {
                     self.answer = true;
                     self.take(&w[..end], After::Framing, sink);
                     return (end, Next::Again);
                 }
-                let tail = marks
-                    .iter()
-                    .any(|m| matches!(m, Mark::Tail | Mark::Stop));
+                if marks.contains(&Mark::Unanswer)
+                    && self.answer
+                    && self.place == Place::Content
+                    && !start
+                {
+                    self.answer = false;
+                    self.take(&w[..end], After::Framing, sink);
+                    return (end, Next::Again);
+                }
+                let tail = marks.iter().any(|m| matches!(m, Mark::Tail | Mark::Stop));
                 if tail && !start && matches!(after, After::Call { .. } | After::Framing) {
                     self.take(&w[..end], after, sink);
                     return (end, Next::Again);

@@ -108,11 +108,12 @@ impl Line {
         match h.first() {
             Some(b'>' | b'|' | b'#' | b'$' | b'+' | b'%') => true,
             Some(b'/') => h.starts_with(b"//") || h.starts_with(b"/*"),
-            Some(b'-' | b'*') => h.get(1).is_some_and(|c| *c == b' ' || *c == b'<' || *c == b'-'),
+            Some(b'-' | b'*') => h
+                .get(1)
+                .is_some_and(|c| *c == b' ' || *c == b'<' || *c == b'-'),
             Some(b'0'..=b'9') => {
                 // A date, a time or a numbered item.
-                h.iter().all(|c| c.is_ascii_digit())
-                    || h.iter().any(|c| b".):-/".contains(c))
+                h.iter().all(|c| c.is_ascii_digit()) || h.iter().any(|c| b".):-/".contains(c))
             }
             Some(b'[') => h.get(1).is_some_and(u8::is_ascii_digit),
             _ => false,

@@ -76,8 +76,11 @@ pub(crate) struct Machine {
     pub(crate) answer: bool,
     /// A content message with a header is open.
     pub(crate) framed: Option<u16>,
-    /// A call ended this reasoning; its late closer is framing.
-    pub(crate) ended_think: Option<u16>,
+    /// Markerless calls that were made, and whether text came since the last.
+    pub(crate) made: Vec<(String, String)>,
+    pub(crate) text_since_call: bool,
+    /// An opener stood in the text: a closer behind it is no lone one.
+    pub(crate) no_lone: bool,
     pub(crate) reasoning_place: Option<ReasoningPlace>,
     pub(crate) truncated: bool,
     pub(crate) openers: BTreeSet<u16>,
@@ -117,7 +120,9 @@ impl Machine {
             off: cfg.expect == Expect::None,
             answer: false,
             framed: None,
-            ended_think: None,
+            made: Vec::new(),
+            text_since_call: false,
+            no_lone: false,
             reasoning_place: None,
             truncated: false,
             openers: BTreeSet::new(),
@@ -174,7 +179,9 @@ impl Machine {
             return;
         }
         self.line.advance(s);
-        let lead = s.len() - s.trim_start_matches(|c: char| c.is_ascii_whitespace()).len();
+        let lead = s.len()
+            - s.trim_start_matches(|c: char| c.is_ascii_whitespace())
+                .len();
         self.ws.push_str(&s[..lead]);
         let s = &s[lead..];
         let body = s.trim_end_matches(|c: char| c.is_ascii_whitespace());
@@ -198,10 +205,11 @@ impl Machine {
         if self.place == Place::Content {
             if self.out.weak_pending() {
                 self.out.reject_weak(sink);
-                // Nothing was taken out after all: the white space behind it is text, too.
+                // What was taken out is back: the white space behind it is text.
                 self.gap = false;
             }
             self.any_text = true;
+            self.text_since_call = true;
         }
         self.fresh = false;
         self.after = None;

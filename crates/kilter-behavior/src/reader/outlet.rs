@@ -65,10 +65,6 @@ impl Outlet {
         !self.queue.is_empty()
     }
 
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     pub(crate) fn text(&mut self, s: &str, think: bool, sink: &mut dyn Sink) {
         if s.is_empty() {
             return;
@@ -151,11 +147,7 @@ impl Outlet {
                 self.weak_at,
                 self.inside_at,
                 self.quoted
-                    .then(|| {
-                        self.queue
-                            .iter()
-                            .position(|e| matches!(e, Ev::Quoted(_)))
-                    })
+                    .then(|| self.queue.iter().position(|e| matches!(e, Ev::Quoted(_))))
                     .flatten(),
             ];
             holds
@@ -167,7 +159,10 @@ impl Outlet {
         if n == 0 {
             return;
         }
-        for h in [&mut self.weak_at, &mut self.inside_at].into_iter().flatten() {
+        for h in [&mut self.weak_at, &mut self.inside_at]
+            .into_iter()
+            .flatten()
+        {
             *h = h.saturating_sub(n);
         }
         let out: Vec<Ev> = self.queue.drain(..n).collect();
@@ -189,12 +184,6 @@ impl Outlet {
 
     pub(crate) fn weak_pending(&self) -> bool {
         self.weak_at.is_some()
-    }
-
-    /// The reply ended: markerless calls stand.
-    pub(crate) fn accept_weak(&mut self, sink: &mut dyn Sink) {
-        self.weak_at = None;
-        self.pump(sink);
     }
 
     /// Text follows: markerless calls were only shown.
@@ -283,7 +272,13 @@ impl Outlet {
     }
 
     /// Turns events from `at` on back into text: calls that `drop` names and what was removed.
-    fn revert(&mut self, at: usize, think: bool, drop: impl Fn(bool, bool, bool) -> bool, texts: bool) {
+    fn revert(
+        &mut self,
+        at: usize,
+        think: bool,
+        drop: impl Fn(bool, bool, bool) -> bool,
+        texts: bool,
+    ) {
         let old = std::mem::take(&mut self.queue);
         let keeps = |e: &Ev| match e {
             Ev::Call {

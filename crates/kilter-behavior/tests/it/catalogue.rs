@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kilter_behavior::{
-    EchoIndex, ReaderConfig, Reading, Registry, Sink, Split, ToolSet, TurnReader, read,
-};
+use kilter_behavior::{ReaderConfig, Reading, Registry, Sink, Split, ToolSet, TurnReader, read};
 use kilter_core::{Expect, Origin, Provenance, RejectReason, Strength, ToolCall, ToolSpec};
 use serde::Deserialize;
 use serde_json::Value;

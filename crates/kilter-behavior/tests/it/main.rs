@@ -5,5 +5,12 @@
     reason = "a panic in a test is the report"
 )]
 
+mod catalogue;
+mod corpus;
+mod field_reports;
+mod fixtures;
 mod ladder;
+mod laws;
 mod profile;
+mod quotations;
+mod replay;
