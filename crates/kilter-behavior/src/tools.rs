@@ -193,13 +193,6 @@ impl ToolSet {
         self.inner.as_ref().is_some_and(|d| d.first[b as usize])
     }
 
-    /// Whether a declared name begins with this text.
-    pub(crate) fn begins_with(&self, head: &str) -> bool {
-        self.inner
-            .as_ref()
-            .is_some_and(|d| d.tools.iter().any(|t| t.spec.name.starts_with(head)))
-    }
-
     /// The declared tool of a name: exact, or by one unambiguous restoration of its namespace, or
     /// freed of a control token that was glued to it.
     pub(crate) fn resolve(&self, name: &str) -> Option<Resolved<'_>> {

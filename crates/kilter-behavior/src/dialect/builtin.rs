@@ -28,7 +28,6 @@ pub(crate) const BUILTIN: &[(&str, &str)] = files![
     "function-calls-python",
     "tagged-json",
     "tagged-python",
-    "code-tag",
     "tool-calls-token",
     "functools-word",
     "action-tokens",

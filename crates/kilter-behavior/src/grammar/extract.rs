@@ -275,11 +275,23 @@ pub(crate) enum Head {
 /// Bytes after which a head that says nothing is no call.
 const HEAD_MAX: usize = 4096;
 
+/// The part of a value that may decide, and whether more of it will come.
+pub(crate) fn head_of(t: &str, eof: bool) -> (&str, bool) {
+    if t.len() < HEAD_MAX {
+        return (t, eof);
+    }
+    let mut n = HEAD_MAX;
+    while !t.is_char_boundary(n) {
+        n -= 1;
+    }
+    (&t[..n], true)
+}
+
 /// Judges a markerless value by its first key and value, so that text that cannot be a call is let
 /// go at once.
 pub(crate) fn head(t: &str, cx: Cx<'_>, whole: bool) -> Head {
     let undecided = || {
-        if whole || t.len() > HEAD_MAX {
+        if whole {
             Head::No(Why::Other)
         } else {
             Head::More

@@ -62,6 +62,9 @@ impl Name {
                         return Step::More;
                     }
                     Parsed::Fail(w) => return Step::Fail(w),
+                    Parsed::Args(i) if i - self.at > HEADER_MAX => {
+                        return Step::Fail(Why::Other);
+                    }
                     Parsed::Args(i) => {
                         self.head.args = Some((i, i));
                         self.state = State::Args(LitScan::new(i, false));

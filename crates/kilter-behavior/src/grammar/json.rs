@@ -66,15 +66,15 @@ impl Json {
                     });
                 }
                 State::In(scan) => {
-                    let r = scan.advance(t, eof);
-                    if cx.weak && !self.head_done && self.values.is_empty() {
-                        match extract::head(&t[self.at..], cx, r != Scan::More || eof) {
-                            extract::Head::More => {}
+                    if cx.weak && !self.head_done {
+                        let (head, whole) = extract::head_of(&t[self.at..], eof);
+                        match extract::head(head, cx, whole) {
+                            extract::Head::More => return Step::More,
                             extract::Head::Ok => self.head_done = true,
                             extract::Head::No(w) => return Step::Fail(w),
                         }
                     }
-                    match r {
+                    match scan.advance(t, eof) {
                         Scan::More => return Step::More,
                         Scan::Fail(at) => {
                             if !self.values.is_empty() {

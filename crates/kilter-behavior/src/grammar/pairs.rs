@@ -41,6 +41,11 @@ fn skip(t: &str, mut i: usize) -> usize {
     }
 }
 
+/// The text ends in a backslash that may begin such a break.
+fn half(t: &str, i: usize, eof: bool) -> bool {
+    !eof && t.as_bytes().get(i) == Some(&b'\\') && i + 1 == t.len()
+}
+
 impl KeyValue {
     pub(crate) fn new(at: usize) -> Self {
         Self {
@@ -103,7 +108,7 @@ impl KeyValue {
                         k = skip(t, k);
                     }
                     k = skip(t, k);
-                    if k >= b.len() || (b[k] == b'\\' && k + 1 == b.len()) {
+                    if k >= b.len() || half(t, k, eof) {
                         return cut(&name);
                     }
                     match lit(t, k, std::slice::from_ref(&p.key[0]), nonce, eof) {
@@ -133,7 +138,7 @@ impl KeyValue {
                 }
                 State::Key => {
                     let i = skip(t, self.at);
-                    if i >= b.len() {
+                    if i >= b.len() || half(t, i, eof) {
                         return cut(&self.name);
                     }
                     match lit(t, i, std::slice::from_ref(&p.key[0]), nonce, eof) {
@@ -170,7 +175,7 @@ impl KeyValue {
                                     Lit::No => {}
                                 }
                             }
-                            if k >= b.len() {
+                            if k >= b.len() || half(t, k, eof) {
                                 return cut(&self.name);
                             }
                             match lit(t, k, std::slice::from_ref(&p.value[0]), nonce, eof) {
@@ -226,7 +231,9 @@ impl KeyValue {
                         Lit::Yes(after) => {
                             // A closer inside the value is followed by neither key nor closer.
                             let k = skip(t, after);
-                            let mut next = if k >= b.len() {
+                            let mut next = if half(t, k, eof) {
+                                Lit::Part
+                            } else if k >= b.len() {
                                 if eof { Lit::Yes(k) } else { Lit::Part }
                             } else {
                                 lit(t, k, std::slice::from_ref(&p.key[0]), nonce, eof)
@@ -259,6 +266,9 @@ impl KeyValue {
                     if !self.params.is_empty() {
                         // Without its closer the call may have been cut between two pairs.
                         let k = skip(t, self.end);
+                        if half(t, k, eof) {
+                            return Step::More;
+                        }
                         match lit(t, k, Self::closers(&cx), nonce, eof) {
                             Lit::Part => return Step::More,
                             Lit::No if k >= b.len() => return cut(&self.name),
@@ -307,6 +317,9 @@ fn pair_begins(
         return Some(false);
     }
     let k = skip(t, after);
+    if half(t, k, eof) {
+        return None;
+    }
     if k >= t.len() {
         return if eof { Some(false) } else { None };
     }

@@ -103,6 +103,7 @@ impl Elements {
                     } = (match inside(t, name.1, &g.end, eof) {
                         Inside::More if t.len() - i < TAG_MAX => return Step::More,
                         Inside::More | Inside::Fail => return none(self),
+                        Inside::Ok { next, .. } if next - i > TAG_MAX => return none(self),
                         ok @ Inside::Ok { .. } => ok,
                     })
                     else {
@@ -113,6 +114,7 @@ impl Elements {
                         match named_by(t, next, g, by, eof) {
                             Lookup::More if t.len() - i < TAG_MAX => return Step::More,
                             Lookup::More | Lookup::No => return none(self),
+                            Lookup::Found(_, at) if at - i > TAG_MAX => return none(self),
                             Lookup::Found(n, at) => {
                                 next = at;
                                 Some(n)
@@ -184,6 +186,9 @@ impl Elements {
                         Tag::Yes { name } => match inside(t, name.1, &g.end, eof) {
                             Inside::More if t.len() - i < TAG_MAX => return self.cut(eof),
                             Inside::More | Inside::Fail => return Step::Fail(Why::Other),
+                            Inside::Ok { next, .. } if next - i > TAG_MAX => {
+                                return Step::Fail(Why::Other);
+                            }
                             Inside::Ok {
                                 direct,
                                 attrs,

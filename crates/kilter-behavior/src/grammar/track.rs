@@ -114,7 +114,7 @@ impl Track {
                                 }
                                 match lit(t, e, &s.openers, s.nonce, eof) {
                                     Lit::Part if e < t.len() => return None,
-                                    Lit::Yes(f) if e > i => {
+                                    Lit::Yes(f) if e > i && e - i <= super::NAME_MAX => {
                                         *opened = true;
                                         self.at = f;
                                         continue;

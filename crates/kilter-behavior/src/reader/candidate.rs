@@ -11,7 +11,7 @@ use crate::boundary::{Rejected, judge};
 use crate::dialect::{Mark, Registry, Walk};
 use crate::grammar::header::Role;
 use crate::grammar::track::{Track, Verdict};
-use crate::grammar::{RawCall, Why, name_end, skip_ws};
+use crate::grammar::{NAME_MAX, RawCall, Why, name_end, skip_ws};
 use crate::splitter::Split;
 use crate::tools::ToolSet;
 
@@ -240,10 +240,8 @@ impl Machine {
         let mut named = false;
         if self.cfg.tools.begins(c) {
             let e = name_end(t, i);
-            if e >= b.len() && !eof {
-                if self.cfg.tools.begins_with(&t[i..e]) {
-                    return Here::Wait;
-                }
+            if e >= b.len() && !eof && e - i <= NAME_MAX {
+                return Here::Wait;
             } else {
                 named = self.cfg.tools.resolve(&t[i..e]).is_some();
             }

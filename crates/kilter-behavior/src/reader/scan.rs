@@ -151,7 +151,7 @@ impl Machine {
                 if c == b'{' {
                     return i;
                 }
-                let word = i == 0 || !crate::grammar::name_byte(b[i - 1]);
+                let word = !self.in_word(b, i);
                 if word && self.cfg.tools.begins(c) {
                     return i;
                 }
@@ -161,6 +161,19 @@ impl Machine {
             i += 1;
         }
         b.len()
+    }
+
+    /// Whether a word goes on at `i`.
+    pub(super) fn in_word(&self, b: &[u8], i: usize) -> bool {
+        let before = match i.checked_sub(1) {
+            Some(j) => b.get(j).copied(),
+            // The text before the window is known by its last character.
+            None => self
+                .line
+                .prev
+                .map(|c| if c.is_ascii() { c as u8 } else { 0xFF }),
+        };
+        before.is_some_and(crate::grammar::name_byte)
     }
 
     /// Where the head of a marker that begins with a letter may stand at the end of the text.
@@ -187,7 +200,7 @@ impl Machine {
         while !w.is_char_boundary(s) {
             s += 1;
         }
-        if s < b.len() && self.cfg.tools.begins_with(&w[s..]) {
+        if s < b.len() && self.cfg.tools.begins(b[s]) {
             s
         } else {
             b.len()

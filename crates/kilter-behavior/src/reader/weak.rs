@@ -7,7 +7,7 @@ use super::candidate::Candidate;
 use super::line::Fence;
 use super::machine::Machine;
 use super::scan::Here;
-use crate::grammar::{name_end, skip_ws};
+use crate::grammar::{NAME_MAX, name_end, skip_ws};
 
 /// Longest info string of a fence that may hold a call.
 const INFO_MAX: usize = 64;
@@ -35,19 +35,14 @@ impl Machine {
         if !(c == b'{' || c == b'[' || c == b'<' || self.cfg.tools.begins(c) || lead) {
             return plain;
         }
-        if inline
-            && b.get(p.wrapping_sub(1))
-                .is_some_and(|x| crate::grammar::name_byte(*x))
-        {
+        if inline && self.in_word(b, p) {
             return plain;
         }
         let mut name = None;
         if self.cfg.tools.begins(c) && c != b'<' {
             let e = name_end(w, p);
-            if e >= b.len() && !eof {
-                if self.cfg.tools.begins_with(&w[p..e]) {
-                    return Here::Wait;
-                }
+            if e >= b.len() && !eof && e - p <= NAME_MAX {
+                return Here::Wait;
             } else if self.cfg.tools.resolve(&w[p..e]).is_some() {
                 let next = w[e..].bytes().find(|x| !x.is_ascii_whitespace());
                 match next {
@@ -125,15 +120,33 @@ impl Machine {
     /// A fence line: it closes the open fence, may hold a call, or opens a quotation.
     pub(super) fn fence_here(&mut self, w: &str, k: usize, f: Fence, eof: bool) -> Here {
         let t = &w[k..];
-        let Some(nl) = memchr::memchr(b'\n', t.as_bytes()) else {
-            if !eof && t.len() <= INFO_MAX + f.len {
-                return Here::Wait;
+        let b = t.as_bytes();
+        let limit = f.len + INFO_MAX;
+        // Inline code written with three backticks is no fence.
+        let inline = |info: &[u8]| f.byte == b'`' && info.contains(&b'`');
+        let nl = match memchr::memchr(b'\n', &b[..b.len().min(limit + 1)]) {
+            Some(n) => n,
+            None if b.len() <= limit && !eof => return Here::Wait,
+            None if b.len() <= limit => {
+                let rest = t[f.len..].trim();
+                let turns = match self.fence {
+                    Some(open) => rest.is_empty() && open.closed_by(f),
+                    None => !inline(rest.as_bytes()),
+                };
+                return if turns {
+                    Here::FenceLine(t.len())
+                } else {
+                    Here::Plain(k)
+                };
             }
-            return if self.fence.is_some() {
-                Here::Plain(k)
-            } else {
-                Here::FenceLine(f.len)
-            };
+            None => {
+                let turns = self.fence.is_none() && !inline(&b[f.len..limit]);
+                return if turns {
+                    Here::FenceLine(f.len)
+                } else {
+                    Here::Plain(k)
+                };
+            }
         };
         let rest = t[f.len..nl].trim();
         if let Some(open) = self.fence {
@@ -142,12 +155,18 @@ impl Machine {
             }
             return Here::Plain(k);
         }
+        if inline(rest.as_bytes()) {
+            return Here::Plain(k);
+        }
         let text_before = self.any_text || !w[..k].trim_start().is_empty();
         let off = self.off || self.cfg.weak == crate::boundary::WeakMarkers::Off;
-        if rest.len() <= INFO_MAX && !rest.contains('`') && !off {
+        if !off {
             let body = skip_ws(t, nl + 1);
+            if body - nl >= 256 {
+                return Here::FenceLine(nl + 1);
+            }
             if body >= t.len() {
-                if !eof && body - nl < 256 {
+                if !eof {
                     return Here::Wait;
                 }
             } else if self.affordable(k) {

@@ -242,7 +242,8 @@ fn mixtures_of_markers() {
     let frags = fragments();
     let configs = configs();
     let mut fired = 0;
-    for seed in 0..3000u64 {
+    let mut wrong = Vec::new();
+    for seed in 0..1200u64 {
         let mut dice = Dice::new(seed + 1);
         let n = 1 + dice.below(9);
         let raw: String = (0..n)
@@ -251,17 +252,25 @@ fn mixtures_of_markers() {
         let cfg = &configs[dice.below(configs.len())];
         match hold(cfg, &raw, 6, seed) {
             Ok(r) => fired += usize::from(!r.calls.is_empty()),
-            Err(e) => panic!("seed {seed}: {e}"),
+            Err(e) => wrong.push(format!("seed {seed}: {e}")),
         }
     }
-    assert!(fired > 100, "{fired} mixtures held a call");
+    let first: Vec<&str> = wrong.iter().take(12).map(String::as_str).collect();
+    assert!(
+        wrong.is_empty(),
+        "{} fail:\n{}",
+        wrong.len(),
+        first.join("\n")
+    );
+    assert!(fired > 60, "{fired} mixtures held a call");
 }
 
 #[test]
 fn short_mixtures_at_every_split() {
     let frags = fragments();
     let configs = configs();
-    for seed in 0..400u64 {
+    let mut wrong = Vec::new();
+    for seed in 0..200u64 {
         let mut dice = Dice::new(seed + 77_777);
         let n = 1 + dice.below(4);
         let raw: String = (0..n)
@@ -269,9 +278,16 @@ fn short_mixtures_at_every_split() {
             .collect();
         let cfg = &configs[dice.below(configs.len())];
         if let Some(d) = crate::catalogue::first_difference(cfg, &raw) {
-            panic!("seed {seed} {raw:?}: {d}");
+            wrong.push(format!("seed {seed} {raw:?}: {d}"));
         }
     }
+    let first: Vec<&str> = wrong.iter().take(12).map(String::as_str).collect();
+    assert!(
+        wrong.is_empty(),
+        "{} fail:\n{}",
+        wrong.len(),
+        first.join("\n")
+    );
 }
 
 #[test]
