@@ -90,6 +90,12 @@ impl AnswerBody {
         }
     }
 
+    /// Reads to the end for at most `wait`, so that the connection can be used again.
+    pub async fn drain(&mut self, wait: Duration) {
+        let rest = async { while let Some(Ok(_)) = self.incoming.frame().await {} };
+        tokio::time::timeout(wait, rest).await.ok();
+    }
+
     /// Whether nothing more will come, where the answer's length was declared.
     pub fn is_end(&self) -> bool {
         http_body::Body::is_end_stream(&self.incoming)

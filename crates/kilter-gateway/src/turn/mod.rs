@@ -9,10 +9,12 @@
 //! | `conclude` | the end of a stream |
 //! | `stream` | a streamed answer that may be touched |
 //! | `plain` | a whole answer that may be touched |
+//! | `as_stream` | a whole answer where a stream was asked for |
 //! | `relay` | an answer that may not be touched |
 //! | `close` | learning, events, capture, counters at the end |
 
 mod actions;
+mod as_stream;
 mod close;
 mod conclude;
 mod emit;
@@ -108,7 +110,18 @@ pub async fn chat(Ext(state): Ext<Arc<State>>, req: Request) -> Response {
 async fn answer(mut turn: Turn) -> Response {
     match turn.exchange().await {
         Ok(answer) if turn.adapt != Adapt::On || !turn.is_single() => relay::respond(turn, answer),
-        Ok(answer) if is_event_stream(&answer.headers) => stream::respond(turn, answer),
+        Ok(answer) if is_event_stream(&answer.headers) && turn.streaming => {
+            stream::respond(turn, answer)
+        }
+        Ok(answer) if is_event_stream(&answer.headers) => {
+            let e = TurnError::BadBody {
+                backend: turn.backend().to_owned(),
+                status: answer.status.as_u16(),
+                why: "a stream of events came, and none was asked for".into(),
+            };
+            turn.lost(&e);
+            turn.refused(exchange::Failure::Lost(e))
+        }
         Ok(answer) => plain::respond(turn, answer).await,
         Err(failure) => turn.refused(failure),
     }

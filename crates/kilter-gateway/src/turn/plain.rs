@@ -10,10 +10,11 @@ use kilter_wire::ApiError;
 use kilter_wire::chat::{Completion, Rewrite, call_json, kilter_members, sum_usage, whole_calls};
 use serde_json::{Map, Value};
 
-use super::Turn;
 use super::close::Ending;
 use super::conclude::truth;
 use super::exchange::{Failure, Refusal};
+use super::stream::stream_headers;
+use super::{Turn, as_stream};
 use crate::error::TurnError;
 use crate::ladder_exec;
 use crate::upstream::{Answer, answered};
@@ -86,7 +87,20 @@ pub(crate) async fn respond(mut turn: Turn, answer: Answer) -> Response {
         first = Some((whole.completion.id().map(|i| i.into_owned()), thought));
         (status, headers, body, whole) = (next_status, next_headers, next_body, next_whole);
     };
-    let (bytes, sent) = edit(&mut turn, &whole, &decision, body, &usage, first.as_ref());
+    if turn.streaming {
+        turn.actions.add("stream", "made");
+    }
+    let (mut bytes, sent) = edit(&mut turn, &whole, &decision, body, &usage, first.as_ref());
+    if turn.streaming
+        && let Some(events) = as_stream::events(&bytes, turn.request.include_usage())
+    {
+        bytes = events;
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("text/event-stream"),
+        );
+        stream_headers(&mut headers);
+    }
     turn.close(Some(Ending {
         sent,
         obs: whole.obs,

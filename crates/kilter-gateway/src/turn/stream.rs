@@ -22,6 +22,9 @@ use crate::error::TurnError;
 use crate::ladder_exec;
 use crate::upstream::{Answer, AnswerBody, answered};
 
+/// Longest wait for the end of an answer behind its `[DONE]`: the client has it all by then.
+const DRAIN: Duration = Duration::from_millis(100);
+
 /// What happens next in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -87,6 +90,9 @@ impl Driver {
                 Phase::Reading => self.read().await,
                 Phase::Trailers => {
                     self.phase = Phase::Over;
+                    if !self.watch.failed() {
+                        self.body.drain(DRAIN).await;
+                    }
                     if self.turn.client_trailers && !self.turn.actions.is_empty() {
                         let mut t = HeaderMap::new();
                         t.insert("x-kilter-actions", self.turn.actions.header());

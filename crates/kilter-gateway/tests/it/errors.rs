@@ -215,6 +215,36 @@ async fn a_missing_end_mark_is_added_after_a_clean_end() {
 }
 
 #[tokio::test]
+async fn a_whole_answer_where_a_stream_was_asked_for() {
+    let script = "name = \"m\"\n[calls]\npolicy = \"eager\"\n[stream]\nignores_stream = true";
+    let r = crate::client::rig(script).await;
+    let got = r
+        .ask(&ask("what is the weather in Paris?", true), &[])
+        .await;
+    assert_eq!(got.header("content-type"), "text/event-stream");
+    let t = got.turn();
+    assert_eq!(
+        (t.calls.len(), t.done, t.roles),
+        (1, 1, 1),
+        "{}",
+        got.text()
+    );
+    assert_eq!(t.finish.as_deref(), Some("tool_calls"));
+    assert!(t.usage.is_some());
+    assert_eq!(got.actions(), ["stream=made"]);
+    // `off` touches nothing.
+    let off = r.ask(&ask("x", true), &[("x-kilter-adapt", "off")]).await;
+    assert_eq!(off.header("content-type"), "application/json");
+}
+
+#[tokio::test]
+async fn a_stream_where_none_was_asked_for() {
+    let up = Raw::serve(vec![crate::raw::content("hello", 3)]).await;
+    let got = post(&gateway(&up.url()).await, &ask("x", false), &[]).await;
+    shaped(&got, 502, "upstream_bad_body");
+}
+
+#[tokio::test]
 async fn retries_happen_before_the_first_byte_only() {
     let ok = crate::raw::completion(&json!({ "role": "assistant", "content": "fine" }), "stop");
     let busy = json!({ "error": { "message": "busy", "type": "server_error" } });

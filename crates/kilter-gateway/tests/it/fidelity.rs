@@ -185,3 +185,19 @@ async fn every_delta_is_forwarded_as_it_comes() {
         .expect("all deltas while the stream is open");
     assert_eq!(String::from_utf8(got).unwrap(), events.concat());
 }
+
+#[tokio::test]
+async fn connections_are_used_again() {
+    for stream in [false, true] {
+        for adapt in ["off", "observe", "on"] {
+            let r = rig("name = \"m\"").await;
+            for _ in 0..5 {
+                let got = r
+                    .ask(&ask("hello there", stream), &[("x-kilter-adapt", adapt)])
+                    .await;
+                assert_eq!(got.status, 200);
+            }
+            assert_eq!(r.mock.counters().connections, 1, "{adapt}, stream {stream}");
+        }
+    }
+}
