@@ -1,17 +1,16 @@
 //! From what was seen to the card: every word of it follows from turns and counts.
 
-use kilter_behavior::profile::{
-    BudgetSignature, ReasoningChannel, ReasoningHistory, ToolChannel, ToolsInPrompt,
-};
-use kilter_core::{FinishReason, Provenance, ReasoningPlace, Timestamp};
+use kilter_behavior::profile::{BudgetSignature, ReasoningChannel, ReasoningHistory};
+use kilter_core::{FinishReason, ReasoningPlace, Timestamp};
 
 use crate::card::{
     BehaviorCard, BudgetLine, BudgetWord, CARD_SCHEMA, ConstraintLine, Count, Effort, Fits,
-    HistoryLine, HistoryWord, ProbeRecord, ReasoningLine, ReasoningWord, Target, ToolLine,
-    ToolWord, WindowWord, WireLine,
+    HistoryLine, HistoryWord, ProbeRecord, ReasoningLine, ReasoningWord, Target, ToolWord,
+    WindowWord, WireLine,
 };
+use crate::derive_tools::{self, dialect};
 use crate::plan::Wants;
-use crate::run::{Goal, tools_cost_nothing};
+use crate::run::Goal;
 use crate::session::{Session, Turn};
 use crate::window::{self, grouped, prompt_speed};
 
@@ -25,7 +24,7 @@ pub(crate) fn card(
     now: Timestamp,
 ) -> BehaviorCard {
     let reasoning = reasoning(session);
-    let tool_calls = tools(session);
+    let tool_calls = derive_tools::line(session);
     let budget = budget(session);
     let window = window::line(session, declared);
     let history = history(session);
@@ -176,7 +175,7 @@ fn reasoning(s: &Session<'_>) -> ReasoningLine {
 }
 
 /// Kinds by count, most first.
-fn kinds<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<(T, u32)> {
+pub(crate) fn kinds<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<(T, u32)> {
     let mut out: Vec<(T, u32)> = Vec::new();
     for kind in all {
         match out.iter_mut().find(|(k, _)| *k == kind) {
@@ -202,149 +201,7 @@ fn mixed<T>(kinds: &[(T, u32)], word: impl Fn(&T) -> &str) -> String {
     }
 }
 
-fn tools(s: &Session<'_>) -> ToolLine {
-    let asked: Vec<&Turn> = s
-        .turns
-        .iter()
-        .filter(|t| t.answered() && matches!(t.wants, Wants::Call | Wants::TwoCalls))
-        .collect();
-    let of = asked.len() as u32;
-    let native = asked
-        .iter()
-        .filter(|t| !t.obs.native_calls.is_empty())
-        .count() as u32;
-    let dialects = kinds(asked.iter().filter_map(|t| dialect(t)));
-    let in_content: u32 = dialects.iter().map(|(_, n)| n).sum();
-    let rejected = kinds(
-        asked
-            .iter()
-            .flat_map(|t| t.obs.rejected.iter().map(|(_, r)| r.as_str())),
-    );
-    let free: Vec<&Turn> = s
-        .turns
-        .iter()
-        .filter(|t| t.answered() && t.wants == Wants::NoCall)
-        .collect();
-    let two: Vec<&Turn> = s
-        .turns
-        .iter()
-        .filter(|t| t.answered() && t.wants == Wants::TwoCalls)
-        .collect();
-    let mut line = ToolLine {
-        of,
-        native,
-        recovered: counts(&dialects),
-        rejected: counts(&rejected),
-        parallel: (!two.is_empty() && native + in_content > 0).then(|| {
-            two.iter()
-                .any(|t| t.obs.native_calls.len().max(t.obs.recovered.len()) >= 2)
-        }),
-        uncalled_for: free.iter().filter(|t| t.called()).count() as u32,
-        uncalled_for_of: free.len() as u32,
-        ..ToolLine::default()
-    };
-    let main_dialect = dialects.first().map(|(d, _)| d.clone());
-    match s.profile.tools() {
-        ToolChannel::Structured => {
-            line.channel = ToolWord::Structured;
-            line.seen = native;
-            line.evidence = format!("{} in the native array", turns_of(native, of));
-        }
-        ToolChannel::TaggedInContent { .. } | ToolChannel::BareJson => {
-            line.channel = ToolWord::InContent;
-            line.dialect = match s.profile.tools() {
-                ToolChannel::TaggedInContent { dialect } => Some(dialect.clone()),
-                _ => main_dialect,
-            };
-            line.seen = in_content;
-            let array = if native == 0 {
-                "native array always empty".to_owned()
-            } else {
-                format!("native array in {native}")
-            };
-            line.evidence = format!("{}; {array}", turns_of(in_content, of));
-        }
-        ToolChannel::Unknown => silent(s, &mut line, in_content),
-    }
-    if line.rejected.iter().any(|c| c.name != "guard")
-        && line.channel != ToolWord::TemplateDropsTools
-    {
-        let parts: Vec<String> = line
-            .rejected
-            .iter()
-            .map(|c| format!("{} {}", c.count, c.name))
-            .collect();
-        line.evidence
-            .push_str(&format!("; not taken: {}", parts.join(", ")));
-    }
-    if line.uncalled_for > 0 {
-        line.evidence.push_str("; calls where none is needed");
-    }
-    line
-}
-
-/// The tool line where no channel was learnt.
-fn silent(s: &Session<'_>, line: &mut ToolLine, in_content: u32) {
-    let of = line.of;
-    if line.native + in_content > 0 {
-        line.channel = ToolWord::Unknown;
-        line.seen = line.native + in_content;
-        line.evidence = format!(
-            "{} call: native {}, in content {in_content}",
-            turns_of(line.seen, of),
-            line.native
-        );
-    } else if of == 0 {
-        let refused = s
-            .turns
-            .iter()
-            .any(|t| !t.answered() && (400..500).contains(&t.status) && t.obs.request.tools > 0);
-        if refused {
-            line.channel = ToolWord::Refused;
-            line.evidence = "requests with tools are refused".to_owned();
-        } else {
-            line.evidence = "no turn to tell from".to_owned();
-        }
-    } else if s.profile.tools_in_prompt() == ToolsInPrompt::Dropped || tools_cost_nothing(s) {
-        line.channel = ToolWord::TemplateDropsTools;
-        let counted = s
-            .turns
-            .iter()
-            .find(|t| t.name == "no tool needed" && t.answered())
-            .and_then(|t| t.obs.usage.prompt_tokens);
-        line.evidence = match counted {
-            Some(n) => format!(
-                "prompt_tokens {} with and without 10 tools; no call in {}",
-                grouped(n),
-                plural(of, "turn")
-            ),
-            None => format!(
-                "prompt_tokens do not count them; no call in {}",
-                plural(of, "turn")
-            ),
-        };
-    } else {
-        line.channel = ToolWord::NoneEmitted;
-        let reached = match s.profile.tools_in_prompt() {
-            ToolsInPrompt::Kept => "; the tools do reach the prompt",
-            _ => "",
-        };
-        line.evidence = format!("no call in {}{reached}", plural(of, "turn"));
-    }
-}
-
-/// The dialect of a turn's first recovered call.
-fn dialect(turn: &Turn) -> Option<String> {
-    if !turn.obs.native_calls.is_empty() {
-        return None;
-    }
-    turn.obs.recovered.iter().find_map(|c| match &c.provenance {
-        Provenance::Recovered { dialect, .. } => Some(dialect.clone()),
-        Provenance::Native => None,
-    })
-}
-
-fn counts<T: ToString>(kinds: &[(T, u32)]) -> Vec<Count> {
+pub(crate) fn counts<T: ToString>(kinds: &[(T, u32)]) -> Vec<Count> {
     kinds
         .iter()
         .map(|(k, n)| Count {
@@ -501,7 +358,7 @@ fn fits(card: &BehaviorCard, s: &Session<'_>) -> Fits {
         || card.budget.signature == BudgetWord::Overflows
         || card.constraints.iter().any(|c| c.learnt)
         || !card.wire.habits.is_empty();
-    let room = card.budget.answers_at.and_then(|cap| {
+    let room = card.budget.answers_at.map(|cap| {
         // What the answer took, with half as much again, up to a whole 1,024.
         let used = s
             .turns
@@ -510,7 +367,7 @@ fn fits(card: &BehaviorCard, s: &Session<'_>) -> Fits {
             .filter_map(|t| t.obs.usage.completion_tokens)
             .max()
             .unwrap_or(cap);
-        Some((used + used / 2).max(cap).div_ceil(1_024) * 1_024)
+        (used + used / 2).max(cap).div_ceil(1_024) * 1_024
     });
     let mut notes = Vec::new();
     match card.tool_calls.channel {
@@ -585,11 +442,11 @@ fn round(speed: f64) -> f64 {
     (speed * 10.0).round() / 10.0
 }
 
-fn turns_of(seen: u32, of: u32) -> String {
+pub(crate) fn turns_of(seen: u32, of: u32) -> String {
     format!("{seen} of {}", plural(of, "turn"))
 }
 
-fn plural(n: u32, noun: &str) -> String {
+pub(crate) fn plural(n: u32, noun: &str) -> String {
     if n == 1 {
         format!("1 {noun}")
     } else {

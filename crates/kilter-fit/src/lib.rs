@@ -20,6 +20,7 @@ mod catalogue;
 mod compensate;
 pub mod demo;
 mod derive;
+mod derive_tools;
 pub mod doctor;
 pub mod error;
 mod http;

@@ -40,14 +40,18 @@ pub struct Limits {
     pub total: Duration,
     /// Time of one request. Local servers load a model at the first one: minutes.
     pub request: Duration,
+    /// A greeting that takes longer, twice, comes from a slow server (a few tokens a second, or a
+    /// machine with other work): it is offered fewer tools and asked less.
+    pub slow: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             requests: 24,
-            total: Duration::from_secs(300),
-            request: Duration::from_secs(120),
+            total: Duration::from_secs(600),
+            request: Duration::from_secs(180),
+            slow: Duration::from_secs(6),
         }
     }
 }
@@ -259,7 +263,13 @@ async fn plan(s: &mut Session<'_>) -> Result<(), Ended> {
     s.planned = PLANNED;
     let plain =
         |name, offer, mode| probe(name, want_prose(offer), offer, mode, 200, vec![user(PLAIN)]);
-    s.ask(&plain("plain", Offer::Nothing, Mode::Whole)).await?;
+    let slow = s.limits.slow.as_millis() as u64;
+    let first = s.ask(&plain("plain", Offer::Nothing, Mode::Whole)).await?;
+    // The first answer may have waited for the model to load: the second tells whether it is slow.
+    if first.ms > slow {
+        let second = plain("plain again", Offer::Nothing, Mode::Whole);
+        s.slow = s.ask(&second).await?.ms > slow;
+    }
     s.ask(&plain("no tool needed", Offer::Auto, Mode::Whole))
         .await?;
     calls(s).await?;
@@ -292,6 +302,11 @@ async fn calls(s: &mut Session<'_>) -> Result<(), Ended> {
         // Three that were not taken up and tools that cost nothing: the rest would say the same.
         // The required call is asked all the same, since servers treat it apart.
         if silent >= 3 && prompt != 3 && tools_cost_nothing(s) {
+            s.planned = s.planned.saturating_sub(1);
+            continue;
+        }
+        // On a slow server each way is asked once.
+        if s.slow && matches!(prompt, 2 | 4) {
             s.planned = s.planned.saturating_sub(1);
             continue;
         }
@@ -358,10 +373,12 @@ async fn puzzles(s: &mut Session<'_>) -> Result<(), Ended> {
         .ask(&puzzle("puzzle", Mode::Whole, PUZZLE_CAP))
         .await?
         .overflowed();
-    over |= s
-        .ask(&puzzle("puzzle, streamed", Mode::Stream, PUZZLE_CAP))
-        .await?
-        .overflowed();
+    if !s.slow {
+        over |= s
+            .ask(&puzzle("puzzle, streamed", Mode::Stream, PUZZLE_CAP))
+            .await?
+            .overflowed();
+    }
     for cap in MORE {
         if !over {
             break;

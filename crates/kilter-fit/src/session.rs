@@ -10,6 +10,7 @@ use kilter_wire::chat::ChatRequest;
 use tokio::sync::watch;
 
 use crate::card::{ConstraintLine, Count};
+use crate::catalogue;
 use crate::compensate::Compensator;
 use crate::error::FitError;
 use crate::http::{Http, HttpFailure};
@@ -85,6 +86,8 @@ pub(crate) struct Session<'a> {
     pub(crate) failures: Vec<Count>,
     pub(crate) planned: u32,
     pub(crate) id: String,
+    /// The server is slow: fewer tools, fewer probes.
+    pub(crate) slow: bool,
     decoder: Decoder,
     pub(crate) compensator: Compensator,
     clock: Arc<dyn Clock>,
@@ -118,6 +121,7 @@ impl<'a> Session<'a> {
             failures: Vec::new(),
             planned: 0,
             id,
+            slow: false,
             decoder: Decoder::new(),
             compensator: Compensator::new(),
             clock,
@@ -149,6 +153,9 @@ impl<'a> Session<'a> {
         });
         let mut body = probe.body.clone();
         body["model"] = self.slot.clone().into();
+        if self.slow && body.get("tools").is_some() {
+            body["tools"] = catalogue::short().clone();
+        }
         let mut request = ChatRequest::parse(body.to_string().as_bytes())
             .map_err(|e| self.bug(&format!("a probe is no request: {e}")))?;
         let mut applied = self.compensator.apply_learnt(&self.profile, &mut request);

@@ -22,6 +22,7 @@ async fn fitted(url: String) -> Result<BehaviorCard, FitError> {
         requests: 24,
         total: Duration::from_secs(20),
         request: Duration::from_secs(5),
+        ..Limits::default()
     };
     let (_keep, stop) = tokio::sync::watch::channel(false);
     fit(

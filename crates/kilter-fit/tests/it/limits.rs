@@ -23,6 +23,18 @@ impl Watch for Stopper {
 }
 
 async fn fitted(requests: u32, stop_after: u32) -> (kilter_fit::card::BehaviorCard, usize) {
+    let (card, chats) = probed(requests, stop_after, Duration::from_secs(6)).await;
+    (card, chats.len())
+}
+
+async fn probed(
+    requests: u32,
+    stop_after: u32,
+    slow: Duration,
+) -> (
+    kilter_fit::card::BehaviorCard,
+    Vec<kilter_mock::RequestRecord>,
+) {
     let server = MockServer::local(Script::healthy("steady")).await.unwrap();
     let goal = Goal {
         url: server.url(),
@@ -35,6 +47,7 @@ async fn fitted(requests: u32, stop_after: u32) -> (kilter_fit::card::BehaviorCa
         requests,
         total: Duration::from_secs(60),
         request: Duration::from_secs(10),
+        slow,
     };
     let (send, stop) = watch::channel(false);
     let stopper = Stopper {
@@ -50,9 +63,9 @@ async fn fitted(requests: u32, stop_after: u32) -> (kilter_fit::card::BehaviorCa
     )
     .await
     .unwrap();
-    let sent = server.chats().len();
+    let chats = server.chats();
     server.shutdown().await;
-    (card, sent)
+    (card, chats)
 }
 
 #[tokio::test]
@@ -141,4 +154,28 @@ async fn a_partial_card_is_not_saved() {
         Err(SaveError::Partial(_))
     ));
     assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn a_slow_server_is_asked_less_and_with_fewer_tools() {
+    let (card, chats) = probed(24, 99, Duration::ZERO).await;
+    assert_eq!(card.effort.partial, None);
+    assert_eq!(card.probes[1].name, "plain again");
+    let offered: Vec<usize> = chats
+        .iter()
+        .filter_map(|c| c.json()["tools"].as_array().map(Vec::len))
+        .collect();
+    assert!(
+        !offered.is_empty() && offered.iter().all(|n| *n == 4),
+        "{offered:?}"
+    );
+    let (whole, _) = probed(24, 99, Duration::MAX).await;
+    let calls = |c: &kilter_fit::card::BehaviorCard| c.tool_calls.of;
+    assert!(
+        calls(&card) < calls(&whole),
+        "{} {}",
+        calls(&card),
+        calls(&whole)
+    );
+    assert_eq!(card.tool_calls.channel, whole.tool_calls.channel);
 }

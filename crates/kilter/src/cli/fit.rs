@@ -36,7 +36,7 @@ pub(crate) struct Fit {
     pub(crate) max_requests: u32,
 
     /// Most seconds to spend
-    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
 
     /// Print the card as JSON (docs/schema/behavior-card.json)

@@ -67,7 +67,8 @@ async fn one(
     let limits = Limits {
         requests: args.max_requests,
         total,
-        request: total.min(Duration::from_secs(180)),
+        request: total.min(Limits::default().request),
+        ..Limits::default()
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let bar = Bar::new(&name);

@@ -1,4 +1,9 @@
 //! The command as a person meets it: whole transcripts, real processes, real sockets.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a panic in a test is the report"
+)]
 
 mod config;
 mod doctor;
