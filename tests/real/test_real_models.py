@@ -99,7 +99,7 @@ class Arm:
 
 def post(url, prompt, stream):
     address = urlsplit(url)
-    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=300)
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=900)
     body = {
         "model": "router",
         "messages": [{"role": "user", "content": prompt}],
