@@ -3,6 +3,7 @@
 mod basics;
 mod calls;
 mod client;
+mod conditions;
 mod demos;
 mod dialects;
 mod faults;
