@@ -98,7 +98,7 @@ async fn exchange(
         // The client went away while it sent, or sent too much: nobody is there to be told.
         Err(_) => return Err(Broken),
     };
-    trace.update(|r| r.body = body.clone());
+    trace.body(body.clone());
     let answer = route::route(
         &shared,
         &trace,

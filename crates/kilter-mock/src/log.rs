@@ -99,9 +99,25 @@ pub struct Counters {
     pub connections: u64,
 }
 
+/// Bytes of bodies that are kept: a long load test must not fill the memory with prompts.
+const HELD: usize = 256 << 20;
+
+impl Inner {
+    /// Drops the oldest records beyond the number and the bytes that are kept, but never the last.
+    fn shrink(&mut self, keep: usize) {
+        while self.records.len() > 1 && (self.records.len() > keep || self.held > HELD) {
+            if let Some(old) = self.records.pop_front() {
+                self.held -= old.body.len();
+            }
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Inner {
     records: VecDeque<RequestRecord>,
+    /// Bytes of all bodies in `records`.
+    held: usize,
     next: u64,
     counters: Counters,
 }
@@ -173,9 +189,7 @@ impl Log {
             sent: 0,
             outcome: Outcome::Running,
         });
-        while inner.records.len() > self.keep {
-            inner.records.pop_front();
-        }
+        inner.shrink(self.keep);
         drop(inner);
         self.notify.notify_waiters();
         Trace {
@@ -198,7 +212,9 @@ impl Log {
     }
 
     pub(crate) fn clear(&self) {
-        self.lock().records.clear();
+        let mut inner = self.lock();
+        inner.records.clear();
+        inner.held = 0;
     }
 
     /// Waits until `until` holds for the records.
@@ -230,6 +246,19 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
+    /// Keeps the body.
+    pub(crate) fn body(&self, body: Bytes) {
+        let mut inner = self.log.lock();
+        let first = inner.records.front().map_or(0, |r| r.n);
+        let at = self.n.wrapping_sub(first) as usize;
+        let bytes = body.len();
+        if let Some(r) = inner.records.get_mut(at) {
+            r.body = body;
+            inner.held += bytes;
+        }
+        inner.shrink(self.log.keep);
+    }
+
     pub(crate) fn update(&self, f: impl FnOnce(&mut RequestRecord)) {
         let mut inner = self.log.lock();
         let first = inner.records.front().map_or(0, |r| r.n);

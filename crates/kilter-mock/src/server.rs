@@ -44,7 +44,7 @@ pub type Observer = Arc<dyn Fn(&RequestRecord) + Send + Sync>;
 pub struct MockOptions {
     /// Where to listen. Default: a free port of the loopback address.
     pub addr: SocketAddr,
-    /// Records of requests to keep. Default 10,000.
+    /// Records of requests to keep, at least one. Default 10,000; fewer when their bodies pass 256 MiB.
     pub keep: usize,
     /// The source of the times in the record.
     pub clock: Arc<dyn Clock>,

@@ -10,27 +10,27 @@ use kilter_mock::{MockServer, Script};
 
 /// An answer.
 #[derive(Debug, Clone)]
-pub struct Reply {
-    pub status: u16,
-    pub head: String,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) head: String,
     /// The body with its transfer coding taken off.
-    pub body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
     /// The body ended as it should: by its length or by the last chunk.
-    pub whole: bool,
+    pub(crate) whole: bool,
     /// The connection was reset.
-    pub reset: bool,
+    pub(crate) reset: bool,
 }
 
 impl Reply {
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
     }
 
-    pub fn header(&self, name: &str) -> Option<String> {
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
         self.head.lines().find_map(|l| {
             let (k, v) = l.split_once(':')?;
             k.eq_ignore_ascii_case(name).then(|| v.trim().to_owned())
@@ -38,7 +38,7 @@ impl Reply {
     }
 
     /// Data of the events of a plain LF stream.
-    pub fn events(&self) -> Vec<String> {
+    pub(crate) fn events(&self) -> Vec<String> {
         self.text()
             .split("\n\n")
             .filter_map(|e| e.strip_prefix("data: ").map(str::to_owned))
@@ -46,7 +46,7 @@ impl Reply {
     }
 
     /// JSON events.
-    pub fn chunks(&self) -> Vec<Value> {
+    pub(crate) fn chunks(&self) -> Vec<Value> {
         self.events()
             .iter()
             .filter(|e| *e != "[DONE]")
@@ -55,7 +55,7 @@ impl Reply {
     }
 
     /// Concatenated text of a delta key.
-    pub fn delta(&self, key: &str) -> String {
+    pub(crate) fn delta(&self, key: &str) -> String {
         self.chunks()
             .iter()
             .filter_map(|c| c["choices"][0]["delta"][key].as_str().map(str::to_owned))
@@ -63,19 +63,19 @@ impl Reply {
     }
 
     /// The terminal reason of a stream.
-    pub fn finish(&self) -> Option<String> {
+    pub(crate) fn finish(&self) -> Option<String> {
         self.chunks()
             .iter()
             .find_map(|c| c["choices"][0]["finish_reason"].as_str().map(str::to_owned))
     }
 }
 
-pub async fn server(toml: &str) -> MockServer {
+pub(crate) async fn server(toml: &str) -> MockServer {
     let script = Script::from_toml(toml).unwrap_or_else(|e| panic!("{e}"));
     MockServer::local(script).await.expect("a server")
 }
 
-pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
+pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
     let mut head = format!("{method} {path} HTTP/1.1\r\nhost: mock\r\nconnection: close\r\n");
     for (k, v) in headers {
         head.push_str(&format!("{k}: {v}\r\n"));
@@ -91,14 +91,14 @@ pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -
     head.into_bytes()
 }
 
-pub async fn connect(server: &MockServer) -> TcpStream {
+pub(crate) async fn connect(server: &MockServer) -> TcpStream {
     TcpStream::connect(server.addr())
         .await
         .expect("a connection")
 }
 
 /// Sends a request and reads until the connection ends.
-pub async fn send(
+pub(crate) async fn send(
     server: &MockServer,
     method: &str,
     path: &str,
@@ -120,7 +120,7 @@ pub async fn send(
     parse(&raw, reset)
 }
 
-pub async fn chat(server: &MockServer, body: Value) -> Reply {
+pub(crate) async fn chat(server: &MockServer, body: Value) -> Reply {
     send(
         server,
         "POST",
@@ -131,7 +131,7 @@ pub async fn chat(server: &MockServer, body: Value) -> Reply {
     .await
 }
 
-pub async fn chat_as(server: &MockServer, session: &str, body: Value) -> Reply {
+pub(crate) async fn chat_as(server: &MockServer, session: &str, body: Value) -> Reply {
     send(
         server,
         "POST",
@@ -181,7 +181,7 @@ fn parse(raw: &[u8], reset: bool) -> Reply {
 }
 
 /// Takes chunked coding off; false when the last chunk is missing.
-pub fn dechunk(mut rest: &[u8]) -> (Vec<u8>, bool) {
+pub(crate) fn dechunk(mut rest: &[u8]) -> (Vec<u8>, bool) {
     let mut out = Vec::new();
     loop {
         let Some(at) = rest.windows(2).position(|w| w == b"\r\n") else {
@@ -207,7 +207,7 @@ pub fn dechunk(mut rest: &[u8]) -> (Vec<u8>, bool) {
 }
 
 /// Two tools as clients declare them.
-pub fn tools() -> Value {
+pub(crate) fn tools() -> Value {
     json!([
         {"type": "function", "function": {
             "name": "get_tide", "description": "Height of the tide at a port",
@@ -220,7 +220,7 @@ pub fn tools() -> Value {
 }
 
 /// A request that asks for the tide.
-pub fn tide(stream: bool) -> Value {
+pub(crate) fn tide(stream: bool) -> Value {
     json!({
         "model": "m", "stream": stream, "tools": tools(),
         "messages": [{"role": "user", "content": "How high is the tide in Brest for 2 days?"}]
@@ -228,12 +228,12 @@ pub fn tide(stream: bool) -> Value {
 }
 
 /// A request without tools.
-pub fn plain(text: &str, stream: bool) -> Value {
+pub(crate) fn plain(text: &str, stream: bool) -> Value {
     json!({"model": "m", "stream": stream, "messages": [{"role": "user", "content": text}]})
 }
 
 /// A value with further keys.
-pub fn with(mut v: Value, more: Value) -> Value {
+pub(crate) fn with(mut v: Value, more: Value) -> Value {
     for (k, x) in more.as_object().expect("an object") {
         v[k] = x.clone();
     }
