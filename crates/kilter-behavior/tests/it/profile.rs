@@ -9,6 +9,7 @@ mod priors;
 mod properties;
 mod quiet;
 mod swaps;
+mod through;
 mod window;
 
 use kilter_behavior::profile::BehaviorProfile;
