@@ -108,9 +108,9 @@ impl Machine {
     ) -> Option<Here> {
         use crate::splitter::Split;
         let raw = &w[p..end];
-        if self.cfg.split == Split::Suppressed {
-            return None;
-        }
+        // A server that splits may be swapped for one that does not: where reasoning stands is
+        // noted for the profile, and nothing is taken out.
+        let suppressed = self.cfg.split == Split::Suppressed;
         let quoted = line.in_code() || self.fence.is_some();
         for m in marks {
             match m {
@@ -118,6 +118,16 @@ impl Machine {
                     let anywhere = self.cfg.registry.reasoning[*i as usize].anywhere;
                     let here = self.fresh && w[..p].trim().is_empty();
                     if quoted {
+                        continue;
+                    }
+                    if suppressed {
+                        if here && self.reasoning_place.is_none() {
+                            self.reasoning_place = Some(ReasoningPlace::InlineStart {
+                                opener: raw.to_owned(),
+                                closed: false,
+                            });
+                        }
+                        self.no_lone = true;
                         continue;
                     }
                     if !(here || anywhere) {
