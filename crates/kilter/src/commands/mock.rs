@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kilter_core::Exit;
+use kilter_gateway::redact::MASK;
 use kilter_mock::{
     MockOptions, MockServer, Observer, Outcome as MockOutcome, RequestRecord, Script, demo,
 };
@@ -79,7 +80,7 @@ fn log_to(path: &Path) -> Result<Observer, Failure> {
         };
         let line = json!({
             "n": record.n, "at_ms": record.at.as_millis() as u64,
-            "method": record.method, "path": record.path, "headers": record.headers,
+            "method": record.method, "path": record.path, "headers": shown(&record.headers),
             "body": String::from_utf8_lossy(&record.body), "session": record.session,
             "slot": record.slot, "model": record.model, "turn": record.turn,
             "status": record.status, "struck": record.struck, "sent_bytes": record.sent,
@@ -90,6 +91,27 @@ fn log_to(path: &Path) -> Result<Observer, Failure> {
             tracing::warn!(%error, "a request was not logged");
         }
     }))
+}
+
+/// Headers that carry a secret: a log is read by more eyes than a request.
+const SECRET_HEADERS: [&str; 5] = [
+    "authorization",
+    "proxy-authorization",
+    "x-api-key",
+    "api-key",
+    "cookie",
+];
+
+/// Headers as they may be written down.
+fn shown(headers: &[(String, String)]) -> Vec<(&str, &str)> {
+    let mask = |name: &str| SECRET_HEADERS.iter().any(|s| name.eq_ignore_ascii_case(s));
+    headers
+        .iter()
+        .map(|(name, value)| {
+            let value = if mask(name) { MASK } else { value.as_str() };
+            (name.as_str(), value)
+        })
+        .collect()
 }
 
 fn read(path: &Path) -> Result<Script, Failure> {
@@ -147,4 +169,21 @@ fn list(args: &Mock, out: &Out) -> Outcome {
         }
     }
     Ok(Exit::Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn a_key_is_not_written_down() {
+        let headers = [
+            ("host".to_owned(), "localhost".to_owned()),
+            ("Authorization".to_owned(), "Bearer sk-secret".to_owned()),
+        ];
+        assert_eq!(
+            shown(&headers),
+            [("host", "localhost"), ("Authorization", "[redacted]")]
+        );
+    }
 }
