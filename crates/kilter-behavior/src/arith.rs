@@ -22,8 +22,7 @@ pub(crate) fn eval(t: &str) -> Option<String> {
     let text = if v.1 && v.0.abs() < 9e15 {
         format!("{}", v.0 as i64)
     } else {
-        let s = format!("{:?}", v.0);
-        s.replace("e", "e")
+        format!("{:?}", v.0)
     };
     crate::lit::json_number(&text).then_some(text)
 }

@@ -47,8 +47,9 @@ fn walk(s: &Json, depth: usize) -> Json {
             let mut out = Map::new();
             for (k, v) in o {
                 match (k.as_str(), v) {
-                    ("type", Json::String(w)) => match word(w) {
-                        Some((w, item)) => {
+                    // A word for "anything goes" says nothing.
+                    ("type", Json::String(w)) => {
+                        if let Some((w, item)) = word(w) {
                             out.insert(k.clone(), w.into());
                             if let Some(i) = item
                                 && !o.contains_key("items")
@@ -56,9 +57,7 @@ fn walk(s: &Json, depth: usize) -> Json {
                                 out.insert("items".into(), serde_json::json!({ "type": i }));
                             }
                         }
-                        // Anything goes.
-                        None => {}
-                    },
+                    }
                     ("type", Json::Array(a)) => {
                         let words: Vec<Json> = a
                             .iter()

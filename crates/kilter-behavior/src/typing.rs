@@ -395,7 +395,7 @@ fn fit(
         }
         _ if t.any => None,
         Kind::Str(s) if !t.string => loosen(s, t),
-        Kind::Num(l) if !t.number && !(t.integer && integral(l)) => {
+        Kind::Num(l) if !(t.number || t.integer && integral(l)) => {
             if t.string {
                 Some(Kind::Str(l.clone()))
             } else {

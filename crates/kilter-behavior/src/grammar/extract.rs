@@ -46,9 +46,9 @@ const BESIDE: [&str; 6] = [
 ];
 
 /// The calls of a value; `None` when any part of it is no call. An empty list is "no call".
-pub(crate) fn calls(n: &Node, t: &str, off: usize, cx: Cx<'_>) -> Option<Vec<RawCall>> {
+pub(crate) fn calls(n: &Node, off: usize, cx: Cx<'_>) -> Option<Vec<RawCall>> {
     let mut out = Vec::new();
-    value(n, t, off, cx, 0, &mut out)?;
+    value(n, off, cx, 0, &mut out)?;
     Some(out)
 }
 
@@ -56,14 +56,7 @@ fn shape(cx: Cx<'_>, s: Shape) -> bool {
     cx.d.spec.shapes.contains(&s)
 }
 
-fn value(
-    n: &Node,
-    t: &str,
-    off: usize,
-    cx: Cx<'_>,
-    depth: usize,
-    out: &mut Vec<RawCall>,
-) -> Option<()> {
+fn value(n: &Node, off: usize, cx: Cx<'_>, depth: usize, out: &mut Vec<RawCall>) -> Option<()> {
     if depth > 3 {
         return None;
     }
@@ -89,7 +82,7 @@ fn value(
                         out.push(c);
                     }
                 } else {
-                    value(i, t, off, cx, depth + 1, out)?;
+                    value(i, off, cx, depth + 1, out)?;
                 }
             }
             Some(())
@@ -99,7 +92,7 @@ fn value(
                 return None;
             }
             if let Some(inner) = wrapper(o) {
-                return value(inner, t, off, cx, depth.max(1), out);
+                return value(inner, off, cx, depth.max(1), out);
             }
             if let Some(c) = object(n, o, off, cx) {
                 out.push(c);

@@ -137,7 +137,7 @@ impl Json {
             if text.starts_with("{{") {
                 let single = text.replace("{{", "{").replace("}}", "}");
                 let node = lit::parse_all(&single)?;
-                let mut calls = extract::calls(&node, &single, 0, cx)?;
+                let mut calls = extract::calls(&node, 0, cx)?;
                 for c in &mut calls {
                     c.span = *s..*e;
                 }
@@ -146,7 +146,7 @@ impl Json {
             }
             let node = lit::parse_all(text)?;
             let off = *s;
-            out.extend(extract::calls(&node, t, off, cx)?);
+            out.extend(extract::calls(&node, off, cx)?);
         }
         Some(out)
     }

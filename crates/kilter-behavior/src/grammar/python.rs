@@ -345,10 +345,13 @@ impl Paren {
     }
 }
 
+/// Named arguments in order.
+type Named = Vec<(String, Node)>;
+
 /// Positional and named arguments of a call.
-pub(crate) fn arguments(t: &str) -> Option<(Vec<Node>, Vec<(String, Node)>)> {
+pub(crate) fn arguments(t: &str) -> Option<(Vec<Node>, Named)> {
     let mut positional = Vec::new();
-    let mut named: Vec<(String, Node)> = Vec::new();
+    let mut named: Named = Vec::new();
     for piece in pieces(t) {
         let p = piece.trim();
         if p.is_empty() {

@@ -9,6 +9,10 @@ use super::machine::{Machine, Next, Place};
 use crate::dialect::{Mark, Walk};
 
 /// What stands at a position.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a candidate is moved once into the machine; a box would be an allocation at each opener"
+)]
 pub(crate) enum Here {
     /// Text up to this offset.
     Plain(usize),

@@ -2,7 +2,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "a panic in a test is the report"
+    clippy::print_stdout,
+    reason = "a panic in a test is the report, and an absent corpus is said"
 )]
 
 mod catalogue;

@@ -75,7 +75,9 @@ const INLINE: &str = "<think>\nLet me see.\n</think>\nIt is four.";
 const CLOSER: &str = "Let me see.\n</think>\nIt is four.";
 
 fn written(path: &str) -> String {
-    format!("<tool_call>\n{{\"name\": \"write_file\", \"arguments\": {{\"path\": \"{path}\"}}}}\n</tool_call>")
+    format!(
+        "<tool_call>\n{{\"name\": \"write_file\", \"arguments\": {{\"path\": \"{path}\"}}}}\n</tool_call>"
+    )
 }
 
 #[test]
@@ -163,7 +165,10 @@ fn a_swap_to_a_text_dialect_gets_through_the_guard_after_two_turns() {
     assert!(!s.profile.guarded());
     let obs = turn(&mut s, &written("a"), FinishReason::Stop);
     assert_eq!(obs.recovered.len(), 1);
-    assert!(matches!(s.profile.tools(), ToolChannel::TaggedInContent { .. }));
+    assert!(matches!(
+        s.profile.tools(),
+        ToolChannel::TaggedInContent { .. }
+    ));
     s.times(2, &native_call("read_file", "{}"));
     assert!(s.profile.guarded());
 }
@@ -185,11 +190,21 @@ fn a_block_that_eats_the_budget_is_overflow_from_the_third_turn_on() {
     let raw = "<think>\nLet me see. ".to_owned() + &"And again. ".repeat(20);
     let mut s = Session::new();
     let act = |s: &Session, obs: &Observation| {
-        decide(obs, &s.profile, &mut TurnState::new(2), &LadderPolicy::default()).action
+        decide(
+            obs,
+            &s.profile,
+            &mut TurnState::new(2),
+            &LadderPolicy::default(),
+        )
+        .action
     };
     for _ in 0..2 {
         let obs = turn(&mut s, &raw, FinishReason::Length);
-        assert_eq!(act(&s, &obs), Action::Pass, "text was said, as far as anyone knows");
+        assert_eq!(
+            act(&s, &obs),
+            Action::Pass,
+            "text was said, as far as anyone knows"
+        );
     }
     for _ in 0..2 {
         let obs = turn(&mut s, &raw, FinishReason::Length);
