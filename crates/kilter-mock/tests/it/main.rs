@@ -1,4 +1,9 @@
 //! Tests of the mock over real sockets.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a panic in a test is the report"
+)]
 
 mod basics;
 mod calls;
