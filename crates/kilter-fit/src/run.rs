@@ -40,7 +40,7 @@ pub struct Limits {
     pub total: Duration,
     /// Time of one request. Local servers load a model at the first one: minutes.
     pub request: Duration,
-    /// A greeting that takes longer, twice, comes from a slow server (a few tokens a second, or a
+    /// A greeting that takes as long or longer, twice, comes from a slow server (a few tokens a second, or a
     /// machine with other work): it is offered fewer tools and asked less.
     pub slow: Duration,
 }
@@ -266,9 +266,9 @@ async fn plan(s: &mut Session<'_>) -> Result<(), Ended> {
     let slow = s.limits.slow.as_millis() as u64;
     let first = s.ask(&plain("plain", Offer::Nothing, Mode::Whole)).await?;
     // The first answer may have waited for the model to load: the second tells whether it is slow.
-    if first.ms > slow {
+    if first.ms >= slow {
         let second = plain("plain again", Offer::Nothing, Mode::Whole);
-        s.slow = s.ask(&second).await?.ms > slow;
+        s.slow = s.ask(&second).await?.ms >= slow;
     }
     s.ask(&plain("no tool needed", Offer::Auto, Mode::Whole))
         .await?;
