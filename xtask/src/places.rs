@@ -8,11 +8,10 @@ use crate::tree::{Finding, Tree};
 const EXEMPT: [&str; 1] = ["xtask/src/places.rs"];
 
 /// Folders at the root of a machine that only that machine has.
-const MACHINE: [&str; 7] = [
+const MACHINE: [&str; 6] = [
     "/root/",
     "/work/",
     "/workspace/",
-    "/farm/",
     "/Users/",
     "/mnt/",
     "/srv/",
