@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use crate::tree::{Finding, Tree};
 
 /// From the bottom up; each crate with the workspace crates that its code may use.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("kilter-core", &[]),
     ("kilter-wire", &["kilter-core"]),
     ("kilter-behavior", &["kilter-core"]),
@@ -14,6 +14,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
         "kilter-gateway",
         &["kilter-core", "kilter-wire", "kilter-behavior"],
     ),
+    ("kilter-web", &["kilter-core"]),
     (
         "kilter-fit",
         &[
@@ -32,6 +33,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "kilter-behavior",
             "kilter-mock",
             "kilter-gateway",
+            "kilter-web",
             "kilter-fit",
         ],
     ),

@@ -1,0 +1,23 @@
+//! Reading the web: clean, honest, provable pages.
+//!
+//! One page goes through one pipeline, and every later stage works on what the one before returned:
+//!
+//! | stage | module | from → to |
+//! |---|---|---|
+//! | acquire | `acquire` | URL → bytes, under the address policy on every hop |
+//! | decode | `decode` | bytes → text and a format |
+//! | parse once | `dom` | text → `dom::Document`, an arena tree |
+//! | main content | `content` | tree → the nodes that are the page |
+//! | blocks | `block` | nodes → [`page::Block`]s: Markdown, tables, selectors, hashes all come from these |
+//! | focus, budget | `focus`, `budget` | blocks → those that answer the question and fit the reply |
+//! | judge | `judge` | response, tree, blocks → open, thin, login, challenge, soft 404 |
+//! | receipt | `receipt` | blocks → leaves, root, a signed statement |
+//!
+//! The rule of trust: a [`Failure`] means that the content of the page is *unknown*. A failure never carries a body.
+//! Pure stages (everything from decode on) do no I/O, take no time and never panic on any input.
+
+pub mod failure;
+pub mod page;
+
+pub use failure::{Decision, Failure, FailureCode, Fix};
+pub use page::{Block, BlockKind, Link, Omission, Page, PageMeta, ReadOptions};
