@@ -16,6 +16,7 @@
 //! The rule of trust: a [`Failure`] means that the content of the page is *unknown*. A failure never carries a body.
 //! Pure stages (everything from decode on) do no I/O, take no time and never panic on any input.
 
+pub mod address;
 pub mod failure;
 pub mod page;
 

@@ -1,0 +1,3 @@
+//! Everything that kilter-web promises, one module per subject.
+
+mod address;
