@@ -95,6 +95,36 @@ impl Prior {
     }
 }
 
+impl Prior {
+    /// What many sessions left, latest first: an axis is in it where all that speak of it agree.
+    /// [`Prior::merge`], done one by one, forgets that two disagreed and lets a third fill the gap.
+    /// `None` when there is nothing.
+    pub fn agreed(all: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let all: Vec<Self> = all.into_iter().collect();
+        let mut out = Self::default();
+        for p in &all {
+            out.merge(p);
+        }
+        out.reasoning = common(&all, |p| &p.reasoning);
+        out.tools = common(&all, |p| &p.tools);
+        out.budget = common(&all, |p| &p.budget);
+        out.window = common(&all, |p| &p.window);
+        out.tools_in_prompt = common(&all, |p| &p.tools_in_prompt);
+        out.reasoning_history = common(&all, |p| &p.reasoning_history);
+        out.habits.retain(|kind, value| {
+            all.iter()
+                .all(|p| p.habits.get(kind).is_none_or(|other| other == value))
+        });
+        (!out.is_empty()).then_some(out)
+    }
+}
+
+fn common<T: PartialEq + Clone>(all: &[Prior], axis: impl Fn(&Prior) -> &Option<T>) -> Option<T> {
+    let mut said = all.iter().filter_map(|p| axis(p).as_ref());
+    let first = said.next()?;
+    said.all(|v| v == first).then(|| first.clone())
+}
+
 /// Bounds of a merged prior; a profile holds no more of either.
 const MAX_HABITS: usize = 12;
 const MAX_RULES: usize = 32;

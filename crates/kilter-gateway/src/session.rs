@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::HeaderMap;
-use kilter_behavior::{BehaviorProfile, Prior, ProfileConfig};
+use kilter_behavior::{BehaviorProfile, ProfileConfig};
 use kilter_core::{Timestamp, id};
 use kilter_wire::chat::ChatRequest;
 
@@ -147,14 +147,15 @@ impl Sessions {
         };
         let profile = match stored.and_then(|j| serde_json::from_str::<BehaviorProfile>(&j).ok()) {
             Some(mut p) => {
+                // It was stored under the numbers of an earlier configuration.
+                p.set_config(config.clone());
                 p.tick(now);
                 p
             }
             None => {
                 let mut p = BehaviorProfile::new(config.clone());
                 if let (Some(store), Some(digest)) = (store, &backend.config.capability.digest)
-                    && let Some(json) = store.prior(&backend.config.endpoint, digest).await
-                    && let Ok(prior) = serde_json::from_str::<Prior>(&json)
+                    && let Some(prior) = store.prior(&backend.config.endpoint, digest).await
                 {
                     p.preset(&prior);
                 }

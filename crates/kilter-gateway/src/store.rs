@@ -10,6 +10,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use kilter_behavior::Prior;
+use kilter_core::id;
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::oneshot;
 
@@ -20,9 +22,10 @@ pub const FILE: &str = "kilter.db";
 pub const READ_WAIT: Duration = Duration::from_millis(100);
 
 /// Named steps, each run once, in order. Steps are only ever added.
-const MIGRATIONS: &[(&str, &str)] = &[(
-    "gateway-1-profiles",
-    "CREATE TABLE profiles (
+const MIGRATIONS: &[(&str, &str)] = &[
+    (
+        "gateway-1-profiles",
+        "CREATE TABLE profiles (
         session TEXT NOT NULL, backend TEXT NOT NULL, slot TEXT NOT NULL,
         profile TEXT NOT NULL, updated INTEGER NOT NULL,
         PRIMARY KEY (session, backend, slot)
@@ -33,10 +36,26 @@ const MIGRATIONS: &[(&str, &str)] = &[(
         prior TEXT NOT NULL, updated INTEGER NOT NULL,
         PRIMARY KEY (endpoint, digest)
      ) WITHOUT ROWID;",
-)];
+    ),
+    // What each session left stands apart, so that it counts once however often it is written, and
+    // what two sessions disagree about stays out.
+    (
+        "gateway-2-prior-parts",
+        "CREATE TABLE prior_parts (
+        endpoint TEXT NOT NULL, digest TEXT NOT NULL, part TEXT NOT NULL,
+        prior TEXT NOT NULL, updated INTEGER NOT NULL,
+        PRIMARY KEY (endpoint, digest, part)
+     ) WITHOUT ROWID;
+     INSERT INTO prior_parts SELECT endpoint, digest, '', prior, updated FROM priors;
+     DROP TABLE priors;",
+    ),
+];
 
 /// Profiles older than this are dropped at start: 30 days, long past every half-life.
 const KEEP_MS: u64 = 30 * 86_400_000;
+
+/// Sessions whose word a prior is made of: the latest.
+const PARTS: usize = 32;
 
 /// Names one profile.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -49,11 +68,14 @@ pub struct ProfileKey {
     pub slot: String,
 }
 
+/// Names what one session left to a prior: endpoint, digest, and a mark of the session and slot.
+type PartKey = (String, String, String);
+
 enum Op {
     SaveProfile(ProfileKey, String, u64),
-    SavePrior(String, String, String, u64),
+    SavePrior(PartKey, String, u64),
     LoadProfile(ProfileKey, oneshot::Sender<Option<String>>),
-    LoadPrior(String, String, oneshot::Sender<Option<String>>),
+    LoadPrior(String, String, oneshot::Sender<Option<Prior>>),
     Flush(oneshot::Sender<()>),
 }
 
@@ -140,20 +162,32 @@ impl Store {
         self.send(Op::SaveProfile(key, json, now.0));
     }
 
-    /// Queues a prior.
+    /// Queues what a session leaves to the prior of an endpoint and a digest; it takes the place of
+    /// what the same session left before.
     pub fn save_prior(
         &self,
         endpoint: &str,
         digest: &str,
-        json: String,
+        by: &ProfileKey,
+        prior: &Prior,
         now: kilter_core::Timestamp,
     ) {
-        self.send(Op::SavePrior(
-            endpoint.to_owned(),
-            digest.to_owned(),
-            json,
-            now.0,
-        ));
+        if prior.is_empty() {
+            return;
+        }
+        let Ok(json) = serde_json::to_string(prior) else {
+            return;
+        };
+        let part = id::digest(
+            &[
+                by.session.as_bytes(),
+                by.backend.as_bytes(),
+                by.slot.as_bytes(),
+            ],
+            12,
+        );
+        let key = (endpoint.to_owned(), digest.to_owned(), part);
+        self.send(Op::SavePrior(key, json, now.0));
     }
 
     /// A stored profile, or `None` when there is none or the disk is slow.
@@ -163,8 +197,9 @@ impl Store {
         tokio::time::timeout(READ_WAIT, rx).await.ok()?.ok()?
     }
 
-    /// A stored prior, or `None` when there is none or the disk is slow.
-    pub async fn prior(&self, endpoint: &str, digest: &str) -> Option<String> {
+    /// What the latest sessions left, merged: an axis that two of them disagree about is not in it.
+    /// `None` when there is nothing or the disk is slow.
+    pub async fn prior(&self, endpoint: &str, digest: &str) -> Option<Prior> {
         let (tx, rx) = oneshot::channel();
         self.send(Op::LoadPrior(endpoint.to_owned(), digest.to_owned(), tx));
         tokio::time::timeout(READ_WAIT, rx).await.ok()?.ok()?
@@ -240,7 +275,7 @@ fn connect(path: &Path, now: kilter_core::Timestamp) -> rusqlite::Result<Connect
 
 fn run(mut db: Connection, rx: &Receiver<Op>) {
     let mut profiles: HashMap<ProfileKey, (String, u64)> = HashMap::new();
-    let mut priors: HashMap<(String, String), (String, u64)> = HashMap::new();
+    let mut priors: HashMap<PartKey, (String, u64)> = HashMap::new();
     while let Ok(first) = rx.recv() {
         let mut flushed = Vec::new();
         for op in std::iter::once(first).chain(rx.try_iter()) {
@@ -248,8 +283,8 @@ fn run(mut db: Connection, rx: &Receiver<Op>) {
                 Op::SaveProfile(key, json, at) => {
                     profiles.insert(key, (json, at));
                 }
-                Op::SavePrior(endpoint, digest, json, at) => {
-                    priors.insert((endpoint, digest), (json, at));
+                Op::SavePrior(key, json, at) => {
+                    priors.insert(key, (json, at));
                 }
                 Op::LoadProfile(key, reply) => {
                     let found = match profiles.get(&key) {
@@ -259,12 +294,13 @@ fn run(mut db: Connection, rx: &Receiver<Op>) {
                     reply.send(found).ok();
                 }
                 Op::LoadPrior(endpoint, digest, reply) => {
-                    let key = (endpoint, digest);
-                    let found = match priors.get(&key) {
-                        Some((json, _)) => Some(json.clone()),
-                        None => load_prior(&db, &key.0, &key.1),
-                    };
-                    reply.send(found).ok();
+                    let mut parts = load_parts(&db, &endpoint, &digest);
+                    for ((e, d, part), (json, at)) in &priors {
+                        if *e == endpoint && *d == digest {
+                            parts.insert(part.clone(), (json.clone(), *at));
+                        }
+                    }
+                    reply.send(merged(parts)).ok();
                 }
                 Op::Flush(reply) => flushed.push(reply),
             }
@@ -283,7 +319,7 @@ fn run(mut db: Connection, rx: &Receiver<Op>) {
 fn write(
     db: &mut Connection,
     profiles: &HashMap<ProfileKey, (String, u64)>,
-    priors: &HashMap<(String, String), (String, u64)>,
+    priors: &HashMap<PartKey, (String, u64)>,
 ) -> rusqlite::Result<()> {
     if profiles.is_empty() && priors.is_empty() {
         return Ok(());
@@ -298,11 +334,17 @@ fn write(
             put.execute(params![k.session, k.backend, k.slot, json, *at as i64])?;
         }
         let mut put = tx.prepare_cached(
-            "INSERT INTO priors (endpoint, digest, prior, updated) VALUES (?1,?2,?3,?4)
+            "INSERT INTO prior_parts (endpoint, digest, part, prior, updated) VALUES (?1,?2,?3,?4,?5)
              ON CONFLICT DO UPDATE SET prior = excluded.prior, updated = excluded.updated",
         )?;
-        for ((endpoint, digest), (json, at)) in priors {
-            put.execute(params![endpoint, digest, json, *at as i64])?;
+        let mut trim = tx.prepare_cached(
+            "DELETE FROM prior_parts WHERE endpoint = ?1 AND digest = ?2 AND part NOT IN (
+                SELECT part FROM prior_parts WHERE endpoint = ?1 AND digest = ?2
+                ORDER BY updated DESC, part LIMIT ?3)",
+        )?;
+        for ((endpoint, digest, part), (json, at)) in priors {
+            put.execute(params![endpoint, digest, part, json, *at as i64])?;
+            trim.execute(params![endpoint, digest, PARTS as i64])?;
         }
     }
     tx.commit()
@@ -317,16 +359,32 @@ fn load_profile(db: &Connection, k: &ProfileKey) -> Option<String> {
     .unwrap_or_default()
 }
 
-fn load_prior(db: &Connection, endpoint: &str, digest: &str) -> Option<String> {
-    db.prepare_cached("SELECT prior FROM priors WHERE endpoint = ?1 AND digest = ?2")
-        .and_then(|mut s| s.query_row([endpoint, digest], |r| r.get(0)))
-        .optional()
-        .unwrap_or_default()
+fn load_parts(db: &Connection, endpoint: &str, digest: &str) -> HashMap<String, (String, u64)> {
+    let read = || -> rusqlite::Result<HashMap<String, (String, u64)>> {
+        let mut all = db.prepare_cached(
+            "SELECT part, prior, updated FROM prior_parts WHERE endpoint = ?1 AND digest = ?2",
+        )?;
+        all.query_map([endpoint, digest], |r| {
+            Ok((r.get(0)?, (r.get(1)?, r.get::<_, i64>(2)? as u64)))
+        })?
+        .collect()
+    };
+    read().unwrap_or_default()
+}
+
+fn merged(parts: HashMap<String, (String, u64)>) -> Option<Prior> {
+    let mut parts: Vec<(u64, Prior)> = parts
+        .into_values()
+        .filter_map(|(json, at)| Some((at, serde_json::from_str(&json).ok()?)))
+        .collect();
+    parts.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    Prior::agreed(parts.into_iter().map(|(_, p)| p))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kilter_behavior::profile::ReasoningChannel;
     use kilter_core::Timestamp;
 
     fn key(session: &str) -> ProfileKey {
@@ -353,7 +411,6 @@ mod tests {
         for i in 0..100 {
             s.save_profile(key("s"), format!("{{\"n\":{i}}}"), Timestamp(10));
         }
-        s.save_prior("http://e", "sha256:x", "{}".into(), Timestamp(10));
         s.flush().await;
         drop(s);
         let s = Store::open(dir.path(), Timestamp(20)).unwrap();
@@ -362,6 +419,97 @@ mod tests {
         drop(s);
         let s = Store::open(dir.path(), Timestamp(20 + KEEP_MS)).unwrap();
         assert_eq!(s.profile(key("s")).await, None);
+    }
+
+    fn left(reasoning: ReasoningChannel, rule: &str) -> Prior {
+        Prior {
+            reasoning: Some(reasoning),
+            constraints: vec![rule.into()],
+            turns: 3,
+            ..Prior::default()
+        }
+    }
+
+    async fn prior(s: &Store) -> Prior {
+        for _ in 0..200 {
+            if let Some(found) = s.prior("http://e", "sha256:x").await {
+                return found;
+            }
+        }
+        Prior::default()
+    }
+
+    #[tokio::test]
+    async fn sessions_leave_a_prior_in_which_they_agree() {
+        let dir = tempfile::tempdir().unwrap();
+        let s = Store::open(dir.path(), Timestamp(1)).unwrap();
+        let save = |s: &Store, by: &str, p: &Prior, at| {
+            s.save_prior("http://e", "sha256:x", &key(by), p, Timestamp(at));
+        };
+        // One session says the same again and again: it counts once.
+        for at in 0..5 {
+            save(&s, "a", &left(ReasoningChannel::InlineThink, "one"), at);
+        }
+        let p = prior(&s).await;
+        assert_eq!(p.reasoning, Some(ReasoningChannel::InlineThink));
+        assert_eq!(p.turns, 3);
+        // Another disagrees: the axis is out, and the next write of the first does not bring it back.
+        save(&s, "b", &left(ReasoningChannel::Hidden, "two"), 6);
+        save(&s, "a", &left(ReasoningChannel::InlineThink, "one"), 7);
+        save(&s, "c", &left(ReasoningChannel::InlineThink, "one"), 8);
+        s.flush().await;
+        drop(s);
+        let s = Store::open(dir.path(), Timestamp(20)).unwrap();
+        let p = prior(&s).await;
+        assert_eq!(p.reasoning, None);
+        assert_eq!(p.constraints, ["one", "two"]);
+        // The first moves to what the second says, and so does the third: they agree again.
+        save(&s, "a", &left(ReasoningChannel::Hidden, "one"), 9);
+        save(&s, "c", &left(ReasoningChannel::Hidden, "one"), 9);
+        let p = prior(&s).await;
+        assert_eq!(p.reasoning, Some(ReasoningChannel::Hidden));
+        // An empty word is none, and only so many sessions are kept.
+        save(&s, "d", &Prior::default(), 10);
+        for n in 0..2 * PARTS {
+            save(
+                &s,
+                &format!("n{n}"),
+                &left(ReasoningChannel::Hidden, "three"),
+                100 + n as u64,
+            );
+        }
+        s.flush().await;
+        let db = Connection::open(dir.path().join(FILE)).unwrap();
+        let kept: i64 = db
+            .query_row("SELECT count(*) FROM prior_parts", [], |r| r.get(0))
+            .unwrap();
+        assert_eq!(kept, PARTS as i64);
+    }
+
+    #[tokio::test]
+    async fn a_prior_of_the_first_schema_is_taken_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = Connection::open(dir.path().join(FILE)).unwrap();
+        db.execute_batch("CREATE TABLE migrations (name TEXT PRIMARY KEY, at INTEGER NOT NULL)")
+            .unwrap();
+        db.execute_batch(MIGRATIONS[0].1).unwrap();
+        db.execute(
+            "INSERT INTO migrations (name, at) VALUES (?1, 1)",
+            [MIGRATIONS[0].0],
+        )
+        .unwrap();
+        let json = serde_json::to_string(&left(ReasoningChannel::InlineThink, "one")).unwrap();
+        db.execute(
+            "INSERT INTO priors (endpoint, digest, prior, updated) VALUES ('http://e', 'sha256:x', ?1, 1)",
+            [json],
+        )
+        .unwrap();
+        drop(db);
+        let s = Store::open(dir.path(), Timestamp(5)).unwrap();
+        assert_eq!(
+            prior(&s).await.reasoning,
+            Some(ReasoningChannel::InlineThink)
+        );
     }
 
     #[tokio::test]

@@ -1,5 +1,7 @@
 //! The end of a turn: what was learnt, what is recorded, what is counted.
 
+use std::sync::Arc;
+
 use kilter_core::{EventKind, FinishReason, Observation, TraceEvent};
 
 use super::Turn;
@@ -57,14 +59,16 @@ impl Turn {
                 .capability
                 .digest
                 .as_ref()
-                .and_then(|d| Some((d, serde_json::to_string(&s.profile.to_prior()).ok()?)));
+                .map(|d| (d, s.profile.to_prior()));
             drop(s);
+            let key = Arc::clone(&session.key);
             if let Some(store) = &self.state.store {
                 if let Ok(json) = json {
-                    store.save_profile((*session.key).clone(), json, now);
+                    store.save_profile((*key).clone(), json, now);
                 }
                 if let Some((digest, prior)) = prior {
-                    store.save_prior(&self.route.backend.config.endpoint, digest, prior, now);
+                    let endpoint = &self.route.backend.config.endpoint;
+                    store.save_prior(endpoint, digest, &key, &prior, now);
                 }
             }
         }
