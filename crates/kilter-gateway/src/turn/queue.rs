@@ -5,6 +5,7 @@
 //! moved is it written anew.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use bytes::Bytes;
 use kilter_behavior::{Rejected, Sink};
@@ -88,6 +89,8 @@ pub(crate) struct Item {
     pub(crate) split: bool,
     /// Tool fragments in normal form, where they differ from those received.
     pub(crate) tools: Option<Pushed>,
+    /// When it came, in time since the request.
+    pub(crate) since: Duration,
 }
 
 impl Item {
@@ -103,6 +106,7 @@ impl Item {
             cut: false,
             split: false,
             tools: None,
+            since: Duration::ZERO,
         }
     }
 
@@ -153,8 +157,18 @@ impl Item {
     }
 
     /// Whether some of it could be sent before the rest is decided.
-    pub(crate) fn has_part(&self) -> bool {
+    fn has_part(&self) -> bool {
         !self.content.is_empty() || !self.reasoning.is_empty()
+    }
+
+    /// Whether sending a part of it now shows the client something that it may be waiting for.
+    pub(crate) fn shows_part(&self) -> bool {
+        !self.content.trim().is_empty() || !self.reasoning.is_empty()
+    }
+
+    /// Whether it is written anew in any case, so that a part sent early costs nothing.
+    pub(crate) fn is_rewritten(&self) -> bool {
+        self.cut || self.split
     }
 }
 

@@ -127,7 +127,6 @@ impl Watch {
             r.deadline_passed(&mut self.decided);
         }
         self.settle(turn, true, now);
-        self.deferred = None;
     }
 
     /// Takes in one event.
@@ -178,7 +177,8 @@ impl Watch {
         }
     }
 
-    fn pass(&mut self, turn: &mut Turn, item: Item, now: Duration) {
+    fn pass(&mut self, turn: &mut Turn, mut item: Item, now: Duration) {
+        item.since = now;
         self.queue.push_back(item);
         self.settle(turn, false, now);
     }
@@ -334,31 +334,28 @@ impl Watch {
         }
     }
 
-    /// Sends every event whose text is decided. A decided part of an undecided event is sent too
-    /// when `force` is set or more events wait behind it.
-    fn settle(&mut self, turn: &mut Turn, force: bool, now: Duration) {
+    /// Sends every event whose text is decided. An event of which a part is decided waits for its
+    /// rest, so that it can go out as the bytes that came; when it is `late`, the part is sent alone.
+    fn settle(&mut self, turn: &mut Turn, late: bool, now: Duration) {
         while let Some(mut item) = self.queue.pop_front() {
             if item.fill(&mut self.decided) || item.run_ahead(&mut self.decided) {
                 self.emit(turn, item);
                 continue;
             }
-            if item.has_part() {
-                if force || !self.queue.is_empty() {
-                    self.emit_part(turn, &mut item);
-                    self.deferred = None;
-                } else if self.deferred.is_none() {
-                    self.deferred = Some(now);
-                }
+            let free = item.is_rewritten() && !self.queue.is_empty();
+            if (late || free) && item.shows_part() {
+                self.emit_part(turn, &mut item);
             }
             self.queue.push_front(item);
             break;
         }
+        let front = self.queue.front().filter(|i| i.shows_part());
+        self.deferred = front.map(|i| i.since);
         self.note_wait(turn, now);
     }
 
     fn note_wait(&mut self, turn: &mut Turn, now: Duration) {
         if self.queue.is_empty() {
-            self.deferred = None;
             if let Some(since) = self.waiting.take() {
                 turn.held += now.saturating_sub(since);
             }

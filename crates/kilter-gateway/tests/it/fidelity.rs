@@ -201,3 +201,111 @@ async fn connections_are_used_again() {
         }
     }
 }
+
+/// Texts that a marker might begin in, and that are none.
+const PLAIN: &[&str] = &[
+    "Use the <think> tag like this: `<think>plan</think>` in your template.",
+    "a < b, b <c, <\n<<tool <tool_cal> and <tool_cat>; then [TOOL_ [1, 2] {\"name\": 3}.",
+    "Stop at <|im_end or <|, or at ``` or `` or `.\n\n```json\n{\"a\": [1, {\"b\": 2}]}\n```\nThat is it.",
+    "  \n Leading space, <function or <functional>, read_fil( and read_file is a name.\n",
+    "Nested: {\"name\": \"nobody\", \"arguments\": {}} is no call, nor is [nobody(x=1)].",
+    "Le résumé — 北京 < 東京 — </thin ki> </ think>.",
+    "It ends in a bracket <",
+    "It ends in a brace {\"name\": \"read",
+];
+
+/// Every piece size, and sizes that change, give the upstream's own bytes back.
+#[tokio::test]
+async fn a_stream_in_which_nothing_fires_is_the_upstreams_bytes_at_every_cut() {
+    use crate::raw::{Raw, content};
+    for text in PLAIN {
+        for n in (1..=24).chain([40, 1000]) {
+            let script = content(text, n);
+            let want = sent(&script);
+            let up = Raw::serve(vec![script]).await;
+            let g = gateway(&up.url()).await;
+            // The first turns of a session, while nothing is known, and later ones.
+            for turn in 0..2 {
+                let got = crate::client::post(&g, &ask("go", true), &[]).await;
+                assert_eq!(got.text(), want, "{text:?} in pieces of {n}, turn {turn}");
+                assert_eq!(got.header("x-kilter-actions"), "");
+            }
+        }
+    }
+}
+
+fn sent(script: &crate::raw::Script) -> String {
+    let mut all = Vec::new();
+    for s in &script.steps {
+        if let crate::raw::Step::Bytes(b) = s {
+            all.extend_from_slice(b);
+        }
+    }
+    String::from_utf8(all).unwrap()
+}
+
+/// Words in front of something that may begin a marker wait for it, but not for ever.
+#[tokio::test]
+async fn words_before_a_possible_marker_wait_no_longer_than_the_bound() {
+    use crate::raw::{Raw, Script as Upstream, Step, chunk, event};
+    use http_body_util::BodyExt;
+    let piece =
+        |text: &str| Step::Bytes(event(&chunk(&json!({ "content": text }), None)).into_bytes());
+    let script = Upstream {
+        status: 200,
+        content_type: "text/event-stream",
+        before_head: 0,
+        steps: vec![
+            piece("Well. "),
+            piece("Now <"),
+            Step::Pause(1500),
+            piece("= 3"),
+            Step::Bytes(event(&chunk(&json!({}), Some("stop"))).into_bytes()),
+            Step::Bytes(b"data: [DONE]\n\n".to_vec()),
+        ],
+    };
+    let up = Raw::serve(vec![script]).await;
+    let mut c = config(&up.url());
+    c.gateway.hold_back = kilter_gateway::config::Span::millis(60);
+    let g = start(c).await;
+    let url = format!("{}/chat/completions", g.url());
+    let req = http::Request::post(url)
+        .header("content-type", "application/json")
+        .body(http_body_util::Full::new(bytes::Bytes::from(
+            ask("go", true).to_string(),
+        )))
+        .unwrap();
+    let mut body = crate::client::http()
+        .request(req)
+        .await
+        .unwrap()
+        .into_body();
+    let clock = std::time::Instant::now();
+    let mut text = String::new();
+    let mut early = None;
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame.unwrap().into_data() {
+            text.push_str(&String::from_utf8_lossy(&data));
+        }
+        if text.contains("Now") && early.is_none() {
+            early = Some((clock.elapsed(), text.contains("= 3")));
+        }
+    }
+    let (after, too_late) = early.expect("the words came");
+    assert!(
+        !too_late,
+        "the words came with what followed, after {after:?}"
+    );
+    assert!(text.ends_with("data: [DONE]\n\n"), "{text}");
+    let pieces: String = text
+        .lines()
+        .filter_map(|l| l.strip_prefix("data: "))
+        .filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok())
+        .filter_map(|v| {
+            v["choices"][0]["delta"]["content"]
+                .as_str()
+                .map(str::to_owned)
+        })
+        .collect();
+    assert_eq!(pieces, "Well. Now <= 3");
+}

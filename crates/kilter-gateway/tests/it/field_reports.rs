@@ -184,9 +184,7 @@ async fn untouched(body: impl Fn(bool) -> Value, text: &str) {
                 _ => Vec::new(),
             })
             .collect();
-        if i == 0 {
-            assert_eq!(got.text(), String::from_utf8(want).unwrap());
-        }
+        assert_eq!(got.text(), String::from_utf8(want).unwrap(), "{i}");
         let t = got.turn();
         assert_eq!(t.content, text, "{i}: {}", got.text());
         assert_eq!(t.finish.as_deref(), Some("stop"), "{i}");
