@@ -102,3 +102,74 @@ async fn a_stream_and_its_client_share_one_answer_id() {
         "the same call of the same answer has the same id"
     );
 }
+
+/// Where a swap begins in [`swap`].
+const SWAP: usize = 4;
+
+/// Four turns with the reasoning at one place, then at another.
+async fn swap(
+    from: &str,
+    to: &str,
+    stream: bool,
+) -> (Vec<crate::client::Turn>, Vec<(usize, String)>) {
+    let script = format!(
+        "name = \"m\"\n[reasoning]\nchannel = \"{from}\"\ntext = \"Hm.\"\n[reply]\ntext = \"Yes.\"\n[[phases]]\nturns = {SWAP}\nuse = \"base\"\n[[phases]]\nuse = \"other\"\n[variants.other]\nreasoning.channel = \"{to}\""
+    );
+    let r = rig(&script).await;
+    let mut events = r.gateway.events();
+    let mut turns = Vec::new();
+    let mut moves = Vec::new();
+    for n in 0..SWAP + 5 {
+        turns.push(r.ask(&ask("hello there", stream), &[]).await.turn());
+        while let Ok(e) = events.try_recv() {
+            if let kilter_core::EventKind::Behavior { axis, to, .. } = e.kind
+                && axis.contains("reasoning")
+                && !axis.contains("history")
+            {
+                moves.push((n, to));
+            }
+        }
+    }
+    (turns, moves)
+}
+
+#[tokio::test]
+async fn a_swap_of_the_reasoning_channel_is_followed_within_two_turns() {
+    for (from, to) in [
+        ("inline", "field"),
+        ("field", "inline"),
+        ("field", "lone_closer"),
+        ("lone_closer", "field"),
+        ("inline", "lone_closer"),
+        ("none", "inline"),
+        ("inline", "none"),
+    ] {
+        for stream in [false, true] {
+            let (turns, moves) = swap(from, to, stream).await;
+            let what = format!("{from} to {to}, stream {stream}: {moves:?} {turns:#?}");
+            let right = |t: &crate::client::Turn, channel: &str| {
+                let thought = if channel == "none" { "" } else { "Hm." };
+                (t.content.trim(), t.reasoning.trim()) == ("Yes.", thought)
+            };
+            // Learnt before the swap, and two turns after it. In between nothing may be lost: what
+            // is not yet split stands in the content.
+            for (n, t) in turns.iter().enumerate() {
+                let channel = if n < SWAP { from } else { to };
+                let since = if n < SWAP { n } else { n - SWAP };
+                if since >= 2 {
+                    assert!(right(t, channel), "turn {n} of {what}");
+                } else if !right(t, channel) {
+                    assert!(
+                        t.content.contains("Hm.") && t.content.trim().ends_with("Yes."),
+                        "turn {n} of {what}"
+                    );
+                }
+            }
+            // Absence is no evidence: with nothing to see the profile stays.
+            assert!(
+                to == "none" || moves.iter().any(|(n, _)| (SWAP..SWAP + 2).contains(n)),
+                "the profile moves within two turns: {what}"
+            );
+        }
+    }
+}
