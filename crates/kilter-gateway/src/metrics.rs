@@ -56,6 +56,8 @@ pub struct Metrics {
     pub recovered: Family<Named, Counter>,
     /// Candidates that did not pass, by reason.
     pub rejected: Family<Named, Counter>,
+    /// Requests that no backend was asked for, by code.
+    pub refused: Family<Named, Counter>,
     /// Failures of upstreams, by kind.
     pub upstream_errors: Family<Named, Counter>,
     /// Moves of profile axes.
@@ -90,6 +92,7 @@ impl Default for Metrics {
             interventions: Family::default(),
             recovered: Family::default(),
             rejected: Family::default(),
+            refused: Family::default(),
             upstream_errors: Family::default(),
             profile_moves: Family::default(),
             retries: Family::default(),
@@ -116,6 +119,11 @@ impl Default for Metrics {
             "rejected_calls",
             "Candidates refused by reason",
             m.rejected.clone(),
+        );
+        r.register(
+            "refused_requests",
+            "Requests that no backend was asked for, by code",
+            m.refused.clone(),
         );
         r.register(
             "upstream_errors",

@@ -190,7 +190,7 @@ async fn admit(Ext(state): Ext<Arc<State>>, req: Request, next: Next) -> Respons
     if req.uri().path() != "/healthz"
         && let Err(e) = admitted(&state, req.headers())
     {
-        return refuse(&e);
+        return state.refuse(&e);
     }
     next.run(req).await
 }
@@ -279,15 +279,15 @@ pub fn json(status: StatusCode, body: String) -> Response {
     r
 }
 
-async fn not_found(req: Request) -> Response {
-    refuse(&TurnError::NotFound {
+async fn not_found(Ext(state): Ext<Arc<State>>, req: Request) -> Response {
+    state.refuse(&TurnError::NotFound {
         method: req.method().to_string(),
         path: req.uri().path().to_owned(),
     })
 }
 
-async fn wrong_method(req: Request) -> Response {
-    refuse(&TurnError::Method {
+async fn wrong_method(Ext(state): Ext<Arc<State>>, req: Request) -> Response {
+    state.refuse(&TurnError::Method {
         method: req.method().to_string(),
         path: req.uri().path().to_owned(),
         allow: if req.uri().path() == "/v1/chat/completions" {

@@ -15,9 +15,10 @@ use crate::backend::Backends;
 use crate::capture::Captures;
 use crate::compensation::Rules;
 use crate::config::{self, Config, Severity};
-use crate::error::StartError;
-use crate::metrics::Metrics;
+use crate::error::{StartError, TurnError};
+use crate::metrics::{Metrics, RequestLabels};
 use crate::redact::Redactor;
+use crate::server::refuse;
 use crate::session::Sessions;
 use crate::store::{Store, StoreError};
 use crate::trace::Tracer;
@@ -287,6 +288,21 @@ impl State {
         self.deps.clock.now()
     }
 
+    /// Answers a request that no backend is asked for, and counts it.
+    pub fn refuse(&self, e: &TurnError) -> axum::response::Response {
+        let m = &self.metrics;
+        m.requests
+            .get_or_create(&RequestLabels {
+                backend: String::new(),
+                adapt: self.live.load().config.gateway.adapt.as_str(),
+                status: e.status().as_u16(),
+                streaming: "false",
+            })
+            .inc();
+        m.count(&m.refused, "", e.code());
+        refuse(e)
+    }
+
     /// Validates and swaps the configuration; keeps the old one on an error. The port, the state
     /// folder and the counts of places stay as they were at start.
     ///
@@ -294,7 +310,11 @@ impl State {
     /// What does not hold.
     pub fn reload(&self, config: Config) -> Result<(), StartError> {
         let live = Live::new(config, &self.deps)?;
+        let profile = live.profile.clone();
         self.live.store(Arc::new(live));
+        for s in self.sessions.all() {
+            s.lock().profile.set_config(profile.clone());
+        }
         Ok(())
     }
 }

@@ -167,6 +167,15 @@ impl Turn {
         }
         let m = &self.state.metrics;
         m.count(&m.upstream_errors, self.route.backend.name(), e.code());
+        self.events.push(EventKind::ModelError {
+            // 0: no answer came.
+            status: match e {
+                TurnError::BadBody { status, .. } => *status,
+                _ => 0,
+            },
+            kind: e.code().to_owned(),
+            message: e.to_string().chars().take(MESSAGE_CHARS).collect(),
+        });
     }
 
     async fn read_refusal(&mut self, mut answer: Answer) -> Failure {

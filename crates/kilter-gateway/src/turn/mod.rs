@@ -11,6 +11,7 @@
 //! | `plain` | a whole answer that may be touched |
 //! | `as_stream` | a whole answer where a stream was asked for |
 //! | `relay` | an answer that may not be touched |
+//! | `tally` | what passed through such an answer, counted |
 //! | `close` | learning, events, capture, counters at the end |
 
 mod actions;
@@ -23,6 +24,7 @@ mod plain;
 mod queue;
 mod relay;
 mod stream;
+mod tally;
 mod watch;
 
 use std::sync::Arc;
@@ -43,7 +45,6 @@ use crate::capture::Recorder;
 use crate::compensation::RuleKey;
 use crate::config::Adapt;
 use crate::error::TurnError;
-use crate::server::refuse;
 use crate::session::{self, Shared};
 use crate::state::{Live, Offer, State};
 use crate::store::ProfileKey;
@@ -101,9 +102,9 @@ pub(crate) struct Turn {
 
 /// `POST /v1/chat/completions`.
 pub async fn chat(Ext(state): Ext<Arc<State>>, req: Request) -> Response {
-    match Turn::open(state, req).await {
+    match Turn::open(Arc::clone(&state), req).await {
         Ok(turn) => answer(turn).await,
-        Err(e) => refuse(&e),
+        Err(e) => state.refuse(&e),
     }
 }
 

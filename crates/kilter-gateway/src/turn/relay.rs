@@ -15,6 +15,7 @@ use kilter_wire::sse::Framer;
 use super::close::Ending;
 use super::plain;
 use super::stream::stream_headers;
+use super::tally::Tally;
 use super::watch::Watch;
 use super::{Turn, is_event_stream};
 use crate::config::Adapt;
@@ -23,6 +24,8 @@ use crate::upstream::{Answer, AnswerBody, answered};
 
 enum Copy {
     Not,
+    /// Nothing reads along: what passed is told in the turn's finish event, no more.
+    Tally(Box<Tally>),
     Events(Box<(Framer, Watch)>),
     Whole(BytesMut),
 }
@@ -48,7 +51,11 @@ pub(crate) fn respond(turn: Turn, answer: Answer) -> Response {
         headers.insert("x-kilter-request", v);
     }
     let copy = if turn.adapt != Adapt::Observe || !turn.is_single() {
-        Copy::Not
+        if turn.state.tracer.is_on() {
+            Copy::Tally(Box::new(Tally::new(&turn, events)))
+        } else {
+            Copy::Not
+        }
     } else if events {
         let limit = turn.live.config.gateway.limits.event_bytes;
         Copy::Events(Box::new((Framer::with_limit(limit), Watch::new(&turn))))
@@ -127,6 +134,7 @@ impl Driver {
         let now = self.turn.took();
         match &mut self.copy {
             Copy::Not => {}
+            Copy::Tally(tally) => return tally.push(&mut self.turn, bytes),
             Copy::Whole(all) => {
                 all.extend_from_slice(bytes);
             }
@@ -146,6 +154,7 @@ impl Driver {
     fn end(&mut self) {
         let ending = match std::mem::replace(&mut self.copy, Copy::Not) {
             Copy::Not => None,
+            Copy::Tally(tally) => Some(tally.ending(&mut self.turn)),
             Copy::Whole(all) => plain::observe(&mut self.turn, &all),
             Copy::Events(mut both) => {
                 let (framer, watch) = &mut *both;
