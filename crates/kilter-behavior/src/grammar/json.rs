@@ -1,7 +1,7 @@
 //! JSON objects and lists of calls (J1, J2, J3).
 
 use super::extract;
-use super::{Cx, RawCall, Step, Why, skip_ws};
+use super::{Cx, Lit, RawCall, Step, Why, lit as marker, skip_ws};
 use crate::lit;
 use crate::litscan::{LitScan, Scan};
 
@@ -40,7 +40,12 @@ impl Json {
         loop {
             match &mut self.state {
                 State::Start => {
-                    let i = skip_ws(t, self.at);
+                    let mut i = skip_ws(t, self.at);
+                    match marker(t, i, &cx.d.spec.header.lead, false, eof) {
+                        Lit::Part => return Step::More,
+                        Lit::Yes(e) => i = skip_ws(t, e),
+                        Lit::No => {}
+                    }
                     let Some(&b) = t.as_bytes().get(i) else {
                         return if eof {
                             Step::Fail(Why::Cut(None))

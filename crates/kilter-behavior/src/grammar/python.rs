@@ -200,7 +200,7 @@ impl Calls {
     fn may(&self, name: &str, cx: Cx<'_>) -> bool {
         if cx.weak {
             if cx.tools.is_declared_rule_on() {
-                cx.known(name)
+                cx.known(bare(name, cx))
             } else {
                 self.list
             }
@@ -249,12 +249,7 @@ impl Calls {
             {
                 return None;
             }
-            let name = &t[s.name.0..s.name.1];
-            let drop = &cx.d.spec.header.drop;
-            let name = drop
-                .iter()
-                .find_map(|d| name.strip_suffix(d.as_str()))
-                .unwrap_or(name);
+            let name = bare(&t[s.name.0..s.name.1], cx);
             out.push(RawCall {
                 name: name.to_owned(),
                 args: Args::Python(positional, named),
@@ -265,6 +260,17 @@ impl Calls {
         }
         Some(out)
     }
+}
+
+/// A name without the ending that the dialect drops, unless it was declared with it.
+fn bare<'a>(name: &'a str, cx: Cx<'_>) -> &'a str {
+    if cx.tools.get(name).is_some() {
+        return name;
+    }
+    let drop = &cx.d.spec.header.drop;
+    drop.iter()
+        .find_map(|d| name.strip_suffix(d.as_str()))
+        .unwrap_or(name)
 }
 
 impl Paren {

@@ -43,7 +43,7 @@ impl Machine {
             let e = name_end(w, p);
             if e >= b.len() && !eof && e - p <= NAME_MAX {
                 return Here::Wait;
-            } else if self.cfg.tools.resolve(&w[p..e]).is_some() {
+            } else if self.callable(&w[p..e]) {
                 let next = w[e..].bytes().find(|x| !x.is_ascii_whitespace());
                 match next {
                     None if !eof => return Here::Wait,
@@ -67,6 +67,17 @@ impl Machine {
             return plain;
         }
         Here::Start(Candidate::markerless(&ds, &self.cfg.registry, inline))
+    }
+
+    /// Whether a word is a declared name, or one with an ending that some markerless dialect drops.
+    pub(super) fn callable(&self, word: &str) -> bool {
+        let known = |n: &str| self.cfg.tools.resolve(n).is_some();
+        known(word)
+            || self.cfg.registry.weak.iter().any(|d| {
+                let drop = &self.cfg.registry.dialects[*d as usize].spec.header.drop;
+                drop.iter()
+                    .any(|x| word.strip_suffix(x.as_str()).is_some_and(known))
+            })
     }
 
     /// Whether some markerless dialect's separator stands behind a name.
@@ -105,7 +116,7 @@ impl Machine {
                     return false;
                 }
                 match s.grammar {
-                    Grammar::Json => c == b'{' || c == b'[',
+                    Grammar::Json => c == b'{' || c == b'[' || self.leads(*d, w, p),
                     Grammar::Python => c == b'[' || named,
                     Grammar::NameJson if s.header.lead_required => self.leads(*d, w, p),
                     Grammar::NameJson => named || self.leads(*d, w, p),

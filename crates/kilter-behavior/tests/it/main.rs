@@ -12,6 +12,7 @@ mod field_reports;
 mod fixtures;
 mod ladder;
 mod laws;
+mod neighbours;
 mod profile;
 mod quotations;
 mod replay;
