@@ -209,8 +209,18 @@ pub(crate) fn judge(
         name.clone_from(&r.tool.spec.name);
         read_only = r.tool.spec.read_only == Some(true);
     }
-    let weak_barred = strength == Strength::Weak && cfg.weak != WeakMarkers::Allow;
-    if (cfg.guarded || weak_barred) && !read_only {
+    // The operator's word on markerless forms stands whatever was learnt, so a refusal by it is no
+    // evidence for the profile: only what the guard alone refuses is.
+    let barred = strength == Strength::Weak
+        && match cfg.weak {
+            WeakMarkers::Allow => false,
+            WeakMarkers::ReadOnly => !read_only,
+            WeakMarkers::Off => true,
+        };
+    if barred {
+        return reject(RejectReason::WeakMarkers, None);
+    }
+    if cfg.guarded && !read_only {
         return reject(RejectReason::Guard, None);
     }
     Ok(ToolCall {

@@ -24,6 +24,7 @@ mod finish;
 mod raise;
 mod turn;
 
+pub use crate::tail::reasoning_tail;
 pub use finish::truth as finish_truth;
 pub use turn::{LadderPolicy, Rung, TurnState};
 
@@ -231,24 +232,4 @@ fn unparseable(obs: &Observation) -> bool {
         && obs.request.expect != Expect::None
         && !obs.openers.is_empty()
         && obs.rejected.is_empty()
-}
-
-/// Longest tail that is offered, in bytes.
-const TAIL_BYTES: usize = 4096;
-
-/// The tail of a reasoning text: its last paragraph, at most 4 KiB, without white space around it.
-pub fn reasoning_tail(reasoning: &str) -> &str {
-    let text = reasoning.trim();
-    let tail = text
-        .rmatch_indices('\n')
-        .find(|(at, _)| text[..*at].ends_with('\n') || text[..*at].ends_with("\n\r"))
-        .map_or(text, |(at, _)| text[at..].trim());
-    if tail.len() <= TAIL_BYTES {
-        return tail;
-    }
-    let mut from = tail.len() - TAIL_BYTES;
-    while !tail.is_char_boundary(from) {
-        from += 1;
-    }
-    tail[from..].trim_start()
 }

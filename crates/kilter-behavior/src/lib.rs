@@ -28,6 +28,7 @@ pub mod profile;
 pub mod reader;
 mod schema;
 pub mod splitter;
+mod tail;
 pub mod tools;
 mod typing;
 

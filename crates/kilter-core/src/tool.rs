@@ -155,6 +155,8 @@ pub enum RejectReason {
     Truncated,
     /// The structured channel is proven and nobody was there to confirm.
     Guard,
+    /// It has no marker, and the operator's `weak_markers` does not let such a call through.
+    WeakMarkers,
 }
 
 impl RejectReason {
@@ -167,6 +169,7 @@ impl RejectReason {
             Self::Position => "position",
             Self::Truncated => "truncated",
             Self::Guard => "guard",
+            Self::WeakMarkers => "weak_markers",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A candidate: the dialects at work on it, and what becomes of it.
 
-use kilter_core::{Expect, RejectReason, Strength, ToolCall};
+use kilter_core::{Expect, ReasoningPlace, RejectReason, Strength, ToolCall};
 
 use super::Sink;
 use super::line::{Fence, Line, closing_mark};
@@ -243,7 +243,7 @@ impl Machine {
             if e >= b.len() && !eof && e - i <= NAME_MAX {
                 return Here::Wait;
             } else {
-                named = self.cfg.tools.resolve(&t[i..e]).is_some();
+                named = self.callable(&t[i..e]);
             }
         }
         let ds = self.weak_dialects(t, i, named, true);
@@ -353,6 +353,15 @@ impl Machine {
             .as_ref()
             .and_then(|c| self.cfg.registry.reasoning_index(&c.marker));
         match (role, marker) {
+            (Role::Reasoning, Some(_))
+                if self.cfg.split == Split::Suppressed
+                    && !c.quoted
+                    && self.place == Place::Content =>
+            {
+                // Nothing is taken out, but the profile must see that the server no longer splits.
+                self.note_start(ReasoningPlace::ChannelHeader);
+                self.emit(raw, sink);
+            }
             (Role::Reasoning, Some(i)) if !plain => {
                 self.open_think(i, raw, end, true, sink);
             }
@@ -491,12 +500,28 @@ impl Machine {
         }
         let good = judged.iter().filter(|j| j.2.is_ok()).count();
         if good == 0 || (weak && good < judged.len()) {
-            for (_, _, j) in judged {
-                if let Err(r) = j {
-                    self.out.put(Ev::Rejected(r), sink);
-                }
+            // What text may still unmask as shown is no evidence before the end of the reply.
+            let waits = match self.place {
+                Place::Content => weak && self.cfg.expect != Expect::Required,
+                Place::Think { shown, .. } => !shown && strength != Strength::Strong,
+            };
+            let (mut mine, rest): (Vec<_>, Vec<_>) = judged
+                .into_iter()
+                .filter_map(|j| j.2.err())
+                .partition(|r| waits && r.reason == RejectReason::Guard);
+            let mut held = std::mem::take(&mut self.held_back);
+            if mine.is_empty() {
+                self.held_back = std::mem::take(&mut held);
+            }
+            for r in rest {
+                self.out.put(Ev::Rejected(r), sink);
             }
             self.emit(span, sink);
+            if !mine.is_empty() {
+                held.append(&mut mine);
+                self.held_back = held;
+                self.trail.clear();
+            }
             return;
         }
         if weak && self.cfg.expect != Expect::Required {
@@ -512,6 +537,7 @@ impl Machine {
         }
         self.remove_ws(sink);
         self.place = Place::Content;
+        self.any_call = true;
         let mut at = 0;
         let last = judged.len() - 1;
         for (i, (d, c, j)) in judged.into_iter().enumerate() {

@@ -108,6 +108,7 @@ impl Machine {
                 at: self.pos,
             });
         }
+        self.were_shown(sink);
         // White space in front belongs to the marker.
         self.remove_ws(sink);
         self.out.lead_was_reasoning(sink);

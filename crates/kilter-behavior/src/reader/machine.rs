@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use kilter_core::{Expect, ReasoningPlace};
+use kilter_core::{Expect, ReasoningPlace, RejectReason};
 
 use super::candidate::Candidate;
 use super::line::{Fence, Line};
 use super::outlet::{Ev, Outlet};
 use super::{ReaderConfig, Sink, TurnSummary};
+use crate::boundary::Rejected;
+use crate::dialect::{Mark, Walk};
 use crate::splitter::Split;
+use crate::tail::reasoning_tail;
 
 /// A lone closer is looked for in this many bytes of a first turn.
 pub(crate) const WINDOW: usize = 512;
@@ -64,6 +67,13 @@ pub(crate) struct Machine {
     pub(crate) fresh: bool,
     /// Any text at all was seen as content.
     pub(crate) any_text: bool,
+    /// A call was taken out.
+    pub(crate) any_call: bool,
+    /// Candidates that the guard alone refused and that text may still follow: then they were only
+    /// shown.
+    pub(crate) held_back: Vec<Rejected>,
+    /// What came behind them, as long as it may be tokens that trail a reply.
+    pub(crate) trail: String,
     /// Bytes of the rest that are plain text whatever they look like.
     pub(crate) skip: usize,
     /// Offset of the position in the raw text.
@@ -114,6 +124,9 @@ impl Machine {
             after: None,
             fresh: true,
             any_text: false,
+            any_call: false,
+            held_back: Vec::new(),
+            trail: String::new(),
             skip: 0,
             pos: 0,
             spent: 0,
@@ -188,6 +201,12 @@ impl Machine {
         if body.is_empty() {
             return;
         }
+        if !self.held_back.is_empty() {
+            self.trail.push_str(body);
+            if !self.only_stops(false) {
+                self.were_shown(sink);
+            }
+        }
         self.text_follows(sink);
         let think = self.thinking();
         if self.ws.is_empty() {
@@ -198,6 +217,38 @@ impl Machine {
         }
         self.ws.push_str(&s[body.len()..]);
         self.gap = false;
+    }
+
+    /// Notes where reasoning stands, if it opens the content: only that is evidence of a channel.
+    pub(crate) fn note_start(&mut self, place: ReasoningPlace) {
+        if self.reasoning_place.is_none() && !self.any_text && !self.any_call {
+            self.reasoning_place = Some(place);
+        }
+    }
+
+    /// Whether nothing but tokens that may trail a reply came behind what is held back.
+    fn only_stops(&self, eof: bool) -> bool {
+        let trie = &self.cfg.registry.trie;
+        let mut rest = self.trail.trim_start();
+        while !rest.is_empty() {
+            match trie.walk(rest.as_bytes(), 0, eof) {
+                Walk::Hit(end, set) if trie.marks(set).contains(&Mark::Stop) => {
+                    rest = rest[end..].trim_start();
+                }
+                Walk::Partial => return true,
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Text follows what the guard alone had refused: it was shown, and is no evidence of anything.
+    pub(crate) fn were_shown(&mut self, sink: &mut dyn Sink) {
+        self.trail.clear();
+        for mut r in std::mem::take(&mut self.held_back) {
+            r.reason = RejectReason::Position;
+            self.out.put(Ev::Rejected(r), sink);
+        }
     }
 
     /// Visible text stands here: what waited for the end of the reply waits no longer.
@@ -290,16 +341,17 @@ impl Machine {
                 self.out.text(&ws, think, sink);
             }
         }
+        if !self.only_stops(true) {
+            self.were_shown(sink);
+        }
+        for r in std::mem::take(&mut self.held_back) {
+            self.out.put(Ev::Rejected(r), sink);
+        }
         let open = self.thinking() && !self.out.quote_pending();
         self.out.finish(sink);
-        let tail = self.out.think_tail.trim();
-        let content_candidate = (open && !self.out.has_content && !tail.is_empty()).then(|| {
-            let mut from = tail.len().saturating_sub(2048);
-            while !tail.is_char_boundary(from) {
-                from += 1;
-            }
-            tail[from..].to_owned()
-        });
+        let tail = reasoning_tail(&self.out.think_tail);
+        let content_candidate =
+            (open && !self.out.has_content && !tail.is_empty()).then(|| tail.to_owned());
         if self.cfg.reasoning_open && self.reasoning_place.is_none() && self.out.has_reasoning {
             self.reasoning_place = Some(ReasoningPlace::InlineStart {
                 opener: String::new(),

@@ -121,8 +121,8 @@ impl Machine {
                         continue;
                     }
                     if suppressed {
-                        if here && self.reasoning_place.is_none() {
-                            self.reasoning_place = Some(ReasoningPlace::InlineStart {
+                        if here {
+                            self.note_start(ReasoningPlace::InlineStart {
                                 opener: raw.to_owned(),
                                 closed: false,
                             });
@@ -246,16 +246,14 @@ impl Machine {
             // An opener stands at the start: no closer can be a lone one.
             self.out.lead_was_content(sink);
         }
-        if self.reasoning_place.is_none() {
-            self.reasoning_place = Some(if header {
-                ReasoningPlace::ChannelHeader
-            } else {
-                ReasoningPlace::InlineStart {
-                    opener: raw.to_owned(),
-                    closed: false,
-                }
-            });
-        }
+        self.note_start(if header {
+            ReasoningPlace::ChannelHeader
+        } else {
+            ReasoningPlace::InlineStart {
+                opener: raw.to_owned(),
+                closed: false,
+            }
+        });
         self.unclosed = true;
         if armed {
             self.take(raw, After::Think, sink);

@@ -4,6 +4,7 @@ use kilter_core::{RejectReason, Strength, ToolCall};
 
 use super::Sink;
 use crate::boundary::Rejected;
+use crate::tail::TAIL_BYTES;
 
 /// One event, not yet delivered.
 #[derive(Debug, Clone)]
@@ -46,8 +47,6 @@ pub(crate) struct Outlet {
     pub(crate) has_reasoning: bool,
     pub(crate) fired: bool,
 }
-
-const TAIL_MAX: usize = 4096;
 
 impl Outlet {
     pub(crate) fn new(turn_id: String) -> Self {
@@ -99,8 +98,10 @@ impl Outlet {
             self.has_reasoning = true;
             self.fired = true;
             self.think_tail.push_str(s);
-            if self.think_tail.len() > 2 * TAIL_MAX {
-                let mut cut = self.think_tail.len() - TAIL_MAX;
+            // White space at the end is no part of the tail, so it must not push the tail out.
+            let filled = self.think_tail.trim_end().len();
+            if filled > 2 * TAIL_BYTES {
+                let mut cut = filled - TAIL_BYTES;
                 while !self.think_tail.is_char_boundary(cut) {
                     cut += 1;
                 }
@@ -338,6 +339,15 @@ impl Outlet {
                             dialect,
                         });
                     }
+                }
+                // The guard refused what turns out to be a draft inside reasoning.
+                Ev::Rejected(mut r)
+                    if texts
+                        && r.reason == RejectReason::Guard
+                        && r.strength != Strength::Strong =>
+                {
+                    r.reason = RejectReason::Position;
+                    self.queue.push(Ev::Rejected(r));
                 }
                 Ev::Removed(s) if !stays[i] => self.queue.push(as_text(s)),
                 Ev::Text(s) if texts => self.queue.push(as_text(s)),

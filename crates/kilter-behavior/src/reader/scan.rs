@@ -337,8 +337,14 @@ impl Machine {
                     if at_start
                         && let Some(Mark::Think(i)) =
                             marks.iter().find(|m| matches!(m, Mark::Think(_)))
-                        && self.cfg.split != crate::splitter::Split::Suppressed
                     {
+                        if self.cfg.split == crate::splitter::Split::Suppressed {
+                            self.note_start(kilter_core::ReasoningPlace::InlineStart {
+                                opener: w[k..end].to_owned(),
+                                closed: false,
+                            });
+                            return Here::Plain(end);
+                        }
                         self.emit(&w[..k], sink);
                         return self.open_think(*i, &w[k..end], end, false, sink);
                     }

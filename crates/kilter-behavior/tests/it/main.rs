@@ -8,6 +8,7 @@
 
 mod catalogue;
 mod corpus;
+mod evidence;
 mod field_reports;
 mod fixtures;
 mod ladder;
