@@ -146,15 +146,19 @@ pub(crate) fn after_a_call(reasoning: Option<(&str, &str)>) -> Vec<Value> {
     ]
 }
 
-/// A prompt of about `chars` characters: distinct log lines, so that nothing can be folded away,
+/// A prompt of about `chars` characters: distinct log lines from number `first` on, so that nothing can be folded away,
 /// and the question at the end, where a server that cuts the front still sees it.
-pub(crate) fn long_prompt(chars: usize) -> String {
+pub(crate) fn long_prompt(chars: usize, first: usize) -> String {
     const WORDS: [&str; 8] = [
         "index", "harbour", "ledger", "window", "garden", "signal", "market", "bridge",
     ];
     let mut text = String::with_capacity(chars + 128);
-    text.push_str("Here is a log.\n");
-    let mut n: usize = 0;
+    if first > 0 {
+        text.push_str("Another log of the same place.\n");
+    } else {
+        text.push_str("Here is a log.\n");
+    }
+    let mut n = first;
     while text.len() < chars {
         let a = WORDS[n % WORDS.len()];
         let b = WORDS[(n / WORDS.len() + 3) % WORDS.len()];
@@ -187,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_long_prompt_is_as_long_as_asked() {
-        let t = long_prompt(6000);
+        let t = long_prompt(6000, 0);
         assert!((6000..6200).contains(&t.len()), "{}", t.len());
     }
 }

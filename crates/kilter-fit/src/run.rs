@@ -43,6 +43,9 @@ pub struct Limits {
     /// A greeting that takes as long or longer, twice, comes from a slow server (a few tokens a second, or a
     /// machine with other work): it is offered fewer tools and asked less.
     pub slow: Duration,
+    /// Longest time that a long prompt may be expected to take, by the best speed seen: one that
+    /// would take longer is not sent, and the card says so.
+    pub long: Duration,
 }
 
 impl Default for Limits {
@@ -52,6 +55,7 @@ impl Default for Limits {
             total: Duration::from_secs(600),
             request: Duration::from_secs(180),
             slow: Duration::from_secs(6),
+            long: Duration::from_secs(45),
         }
     }
 }
@@ -424,10 +428,22 @@ async fn history(s: &mut Session<'_>) -> Result<(), Ended> {
 }
 
 async fn windows(s: &mut Session<'_>) -> Result<(), Ended> {
-    for (name, chars) in window::STEPS {
-        if !window::affordable(s, chars) {
+    let mut before: Option<usize> = None;
+    for (at, (name, chars)) in window::STEPS.into_iter().enumerate() {
+        if window::too_long(s, chars).is_some()
+            && let Some(before) = before
+        {
+            // One sample may have met a busy machine: the best of two counts.
+            s.planned += 1;
+            s.ask(&window::again(before)).await?;
+        }
+        if let Some(why) = window::too_long(s, chars) {
+            let left = window::STEPS.len().saturating_sub(at);
+            s.planned = s.planned.saturating_sub(u32::try_from(left).unwrap_or(0));
+            s.skipped = Some((name, why));
             break;
         }
+        before = Some(at);
         let turn = s.ask(&window::step(name, chars)).await?;
         if !turn.answered() || turn.obs.usage.prompt_tokens.is_none() {
             break;

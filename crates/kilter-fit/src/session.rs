@@ -17,6 +17,7 @@ use crate::http::{Http, HttpFailure};
 use crate::plan::{Probe, Wants};
 use crate::run::{Limits, Step, Watch};
 use crate::turn::{Decoder, NoAnswer, cut, kind_of};
+use crate::window;
 
 /// Tries of one probe that the server was too busy for.
 const TRIES: u32 = 3;
@@ -86,6 +87,8 @@ pub(crate) struct Session<'a> {
     pub(crate) failures: Vec<Count>,
     pub(crate) planned: u32,
     pub(crate) id: String,
+    /// The long prompt that was not sent, and why.
+    pub(crate) skipped: Option<(&'static str, window::TooLong)>,
     /// The server is slow: fewer tools, fewer probes.
     pub(crate) slow: bool,
     decoder: Decoder,
@@ -121,6 +124,7 @@ impl<'a> Session<'a> {
             failures: Vec::new(),
             planned: 0,
             id,
+            skipped: None,
             slow: false,
             decoder: Decoder::new(),
             compensator: Compensator::new(),

@@ -1,5 +1,7 @@
 //! How much prompt is served: a few prompts, each four times the one before.
 
+use std::time::Duration;
+
 use kilter_behavior::profile::ServedWindow;
 use kilter_core::TransportError;
 
@@ -16,18 +18,26 @@ pub(crate) const STEPS: [(&str, usize); 3] = [
     ("prompt of 100 kB", 102_400),
 ];
 
-/// Longest time that one of these prompts may take, by the speed seen so far, in seconds.
-const MAX_SECONDS: f64 = 45.0;
-
-/// One of the prompts. Two tokens of output: the counts are what it is sent for.
+/// One of the prompts. Few tokens of output: the counts are what it is sent for.
 pub(crate) fn step(name: &'static str, chars: usize) -> Probe {
+    counting(name, long_prompt(chars, 0))
+}
+
+/// A prompt as long as an earlier one and unlike it from the start, so that a server's cache does
+/// not answer for its speed.
+pub(crate) fn again(step: usize) -> Probe {
+    let (_, chars) = STEPS[step.min(STEPS.len() - 1)];
+    counting("prompt as long again", long_prompt(chars, 1_000_000))
+}
+
+fn counting(name: &'static str, text: String) -> Probe {
     probe(
         name,
         Wants::Counts,
         Offer::Nothing,
         Mode::Whole,
         4,
-        vec![user(&long_prompt(chars))],
+        vec![user(&text)],
     )
 }
 
@@ -63,13 +73,63 @@ pub(crate) fn prompt_speed(turns: &[Turn]) -> Option<f64> {
         })
 }
 
-/// Whether the next prompt is worth its time.
-pub(crate) fn affordable(session: &Session<'_>, chars: usize) -> bool {
-    let Some(speed) = prompt_speed(&session.turns) else {
-        return true;
+/// What a prompt would cost that is not sent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct TooLong {
+    /// Seconds that it would take.
+    pub(crate) seconds: f64,
+    /// Prompt tokens a second, by the best turn.
+    pub(crate) speed: f64,
+    /// The time that is left, and not the length as such, forbids it.
+    pub(crate) by_time_left: bool,
+}
+
+/// Whether a prompt would take too long. The best turn counts: a busy machine makes any of them slow
+/// and none fast. Turns of this very probe count alone where there are any, since their prompts are
+/// in no cache and their answers are short.
+pub(crate) fn too_long(session: &Session<'_>, chars: usize) -> Option<TooLong> {
+    let turns = &session.turns;
+    let best = |wants: Option<Wants>| {
+        turns
+            .iter()
+            .filter(|t| t.answered() && wants.is_none_or(|w| w == t.wants))
+            .filter_map(|t| Some((t.obs.usage.prompt_tokens? as f64, t.ms.max(1) as f64)))
+            .filter(|(tokens, _)| *tokens >= 200.0)
+            .map(|(tokens, ms)| tokens / (ms / 1_000.0))
+            .reduce(f64::max)
     };
+    let speed = best(Some(Wants::Counts)).or_else(|| best(None))?;
+    let limits = &session.limits;
+    priced(chars, speed, limits.long, session.left())
+}
+
+fn priced(chars: usize, speed: f64, long: Duration, left: Duration) -> Option<TooLong> {
+    if long == Duration::MAX {
+        return None;
+    }
     let seconds = chars as f64 / 4.0 / speed;
-    seconds <= MAX_SECONDS && seconds <= session.left().as_secs_f64() / 2.0
+    let by_time_left = seconds <= long.as_secs_f64();
+    (!by_time_left || seconds > left.as_secs_f64() / 2.0).then_some(TooLong {
+        seconds,
+        speed,
+        by_time_left,
+    })
+}
+
+/// Why the longer prompts were not sent, as the card says it.
+fn not_sent(session: &Session<'_>) -> String {
+    let Some((name, why)) = &session.skipped else {
+        return String::new();
+    };
+    let whose = if why.by_time_left {
+        format!("{} s are left", session.left().as_secs())
+    } else {
+        format!("at {:.0} tokens/s", why.speed)
+    };
+    format!(
+        "; the {name} was not sent: about {:.0} s, {whose}",
+        why.seconds
+    )
 }
 
 /// The line of the card.
@@ -144,7 +204,11 @@ pub(crate) fn line(session: &Session<'_>, declared: Option<u64>) -> WindowLine {
         (Some(n), _) => {
             line.kind = WindowWord::AtLeast;
             line.tokens = Some(n);
-            line.evidence = format!("longest prompt sent: {} tokens{by_declaration}", grouped(n));
+            line.evidence = format!(
+                "longest prompt sent: {} tokens{by_declaration}{}",
+                grouped(n),
+                not_sent(session)
+            );
         }
         (None, _) => {
             line.evidence = format!("the server counts no prompt tokens{by_declaration}");
@@ -190,6 +254,17 @@ mod tests {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn a_long_prompt_is_priced_by_the_best_speed() {
+        let (long, left) = (Duration::from_secs(45), Duration::from_secs(500));
+        assert_eq!(priced(25_600, 1_000.0, long, left), None);
+        let slow = priced(25_600, 100.0, long, left).unwrap();
+        assert!(!slow.by_time_left && (63.0..65.0).contains(&slow.seconds));
+        let late = priced(25_600, 200.0, long, Duration::from_secs(40)).unwrap();
+        assert!(late.by_time_left);
+        assert_eq!(priced(25_600, 1.0, Duration::MAX, Duration::ZERO), None);
     }
 
     #[test]

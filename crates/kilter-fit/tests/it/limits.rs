@@ -48,6 +48,7 @@ async fn probed(
         total: Duration::from_secs(60),
         request: Duration::from_secs(10),
         slow,
+        ..Limits::default()
     };
     let (send, stop) = watch::channel(false);
     let stopper = Stopper {
@@ -178,4 +179,71 @@ async fn a_slow_server_is_asked_less_and_with_fewer_tools() {
         calls(&whole)
     );
     assert_eq!(card.tool_calls.channel, whole.tool_calls.channel);
+}
+
+async fn long_prompts(
+    script: &str,
+    long: Duration,
+) -> (kilter_fit::card::BehaviorCard, Vec<String>) {
+    let server = MockServer::local(Script::from_toml(script).unwrap())
+        .await
+        .unwrap();
+    let goal = Goal {
+        url: server.url(),
+        model: None,
+        key: None,
+        backend: "local".into(),
+        script: false,
+    };
+    let limits = Limits {
+        slow: Duration::MAX,
+        long,
+        ..Limits::default()
+    };
+    let (_keep, stop) = watch::channel(false);
+    let clock = Arc::new(SystemClock::default());
+    let card = fit(goal, limits, clock, &kilter_fit::run::Unwatched, stop)
+        .await
+        .unwrap();
+    server.shutdown().await;
+    let names = card
+        .probes
+        .iter()
+        .map(|p| p.name.clone())
+        .filter(|n| n.starts_with("prompt "))
+        .collect();
+    (card, names)
+}
+
+#[tokio::test]
+async fn a_long_prompt_that_would_take_too_long_is_said_to_be_left_out() {
+    let script = "name = \"m\"\n[[rules]]\nwhen.prompt_tokens_over = 1400\nstream.headers_ms = 600";
+    let (card, sent) = long_prompts(script, Duration::from_secs(2)).await;
+    assert_eq!(sent, ["prompt of 6 kB", "prompt as long again"]);
+    let said = &card.window.evidence;
+    assert!(
+        said.contains("the prompt of 26 kB was not sent: about ") && said.contains(" tokens/s"),
+        "{said}"
+    );
+    assert_eq!(card.effort.partial, None);
+}
+
+#[tokio::test]
+async fn one_slow_answer_is_no_slow_server() {
+    let script = "name = \"m\"\n[[faults]]\nkind = \"slow_headers\"\nms = 2500\ntimes = 1\nwhen.prompt_tokens_over = 1400";
+    let (card, sent) = long_prompts(script, Duration::from_secs(2)).await;
+    assert_eq!(
+        sent,
+        [
+            "prompt of 6 kB",
+            "prompt as long again",
+            "prompt of 26 kB",
+            "prompt of 100 kB"
+        ]
+    );
+    assert!(
+        !card.window.evidence.contains("not sent"),
+        "{}",
+        card.window.evidence
+    );
 }
