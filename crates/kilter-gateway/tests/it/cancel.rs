@@ -1,7 +1,5 @@
 //! A client that goes away takes the upstream's work with it, in every phase (s17, field report gw12).
 
-use std::time::Duration;
-
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use serde_json::json;
@@ -61,7 +59,7 @@ async fn in_the_middle_of_a_whole_body() {
     let g = gateway(&up.url()).await;
     let task = tokio::spawn(http().request(request(&g.url(), false, "on")));
     assert!(up.wait_requests(1).await);
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(up.wait_steps(1).await);
     task.abort();
     assert!(up.wait_gone(1).await);
 }
@@ -106,6 +104,11 @@ async fn during_the_pause_before_a_retry() {
     let task = tokio::spawn(http().request(request(&g.url(), false, "on")));
     assert!(up.wait_requests(1).await);
     task.abort();
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    // The turn is gone, and the pause with it.
+    let gone = "kilter_cancelled_total{backend=\"up\"} 1";
+    assert!(
+        crate::raw::until(|| g.state().metrics.render().contains(gone)).await,
+        "the turn outlives its client"
+    );
     assert_eq!(up.bodies().len(), 1, "nobody waits, nobody asks again");
 }

@@ -76,24 +76,27 @@ impl Raw {
     }
 
     pub(crate) async fn wait_gone(&self, n: usize) -> bool {
-        for _ in 0..200 {
-            if self.seen.lock().unwrap().gone >= n {
-                return true;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        false
+        until(|| self.seen.lock().unwrap().gone >= n).await
     }
 
     pub(crate) async fn wait_requests(&self, n: usize) -> bool {
-        for _ in 0..200 {
-            if self.seen.lock().unwrap().bodies.len() >= n {
-                return true;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        false
+        until(|| self.seen.lock().unwrap().bodies.len() >= n).await
     }
+
+    pub(crate) async fn wait_steps(&self, n: usize) -> bool {
+        until(|| self.seen.lock().unwrap().steps_sent >= n).await
+    }
+}
+
+/// Waits until something holds, for ten seconds at most.
+pub(crate) async fn until(holds: impl Fn() -> bool) -> bool {
+    for _ in 0..1000 {
+        if holds() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    false
 }
 
 /// Whether the whole script was sent.

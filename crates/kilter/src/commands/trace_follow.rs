@@ -24,14 +24,16 @@ pub(crate) async fn run(args: &Follow, path: &Path, out: &Out) -> Outcome {
         Err(failure) if args.no_wait => return Err(failure),
         Err(_) => Vec::new(),
     };
-    for line in last(&there, args.lines)? {
+    // Opened before anything is read: what comes in between is seen once, neither twice nor never.
+    let mut end = None;
+    if let Some(newest) = there.last().filter(|_| !args.no_wait) {
+        end = tail.open_at_end(newest);
+    }
+    for line in last(&there, args.lines, end)? {
         show(&line, args.json, out)?;
     }
     if args.no_wait {
         return Ok(Exit::Ok);
-    }
-    if let Some(newest) = there.last() {
-        tail.open_at_end(newest);
     }
     let mut stop = std::pin::pin!(signals::stop());
     loop {
@@ -45,14 +47,18 @@ pub(crate) async fn run(args: &Follow, path: &Path, out: &Out) -> Outcome {
     }
 }
 
-/// The last `n` lines over all files.
-fn last(files: &[PathBuf], n: usize) -> Result<Vec<String>, Failure> {
+/// The last `n` lines over all files, of the newest those before `end`.
+fn last(files: &[PathBuf], n: usize, end: Option<u64>) -> Result<Vec<String>, Failure> {
     let mut lines: Vec<String> = Vec::new();
     for file in files.iter().rev() {
         if lines.len() >= n {
             break;
         }
-        let text = std::fs::read_to_string(file).map_err(|e| Failure::reading(file, &e))?;
+        let mut bytes = std::fs::read(file).map_err(|e| Failure::reading(file, &e))?;
+        if let Some(end) = end.filter(|_| Some(file) == files.last()) {
+            bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
+        }
+        let text = String::from_utf8_lossy(&bytes);
         let mut here: Vec<String> = text
             .lines()
             .rev()
@@ -74,12 +80,12 @@ struct Tail {
 }
 
 impl Tail {
-    fn open_at_end(&mut self, path: &Path) {
-        if let Ok(mut file) = File::open(path)
-            && file.seek(std::io::SeekFrom::End(0)).is_ok()
-        {
-            self.open = Some((path.to_owned(), BufReader::new(file)));
-        }
+    /// Opens a file behind all that is in it; how much that is.
+    fn open_at_end(&mut self, path: &Path) -> Option<u64> {
+        let mut file = File::open(path).ok()?;
+        let end = file.seek(std::io::SeekFrom::End(0)).ok()?;
+        self.open = Some((path.to_owned(), BufReader::new(file)));
+        Some(end)
     }
 
     /// Whole lines that came since the last time.
@@ -217,6 +223,11 @@ fn words(kind: &EventKind) -> (Style, String) {
             (Style::Yellow, format!("openers of {}", openers.join(", ")))
         }
         EventKind::NonAttempt { cause } => (Style::Yellow, cause.clone()),
+        EventKind::ModelError {
+            status: 0,
+            kind,
+            message,
+        } => (Style::Red, format!("{kind}: {message}")),
         EventKind::ModelError {
             status,
             kind,

@@ -97,6 +97,9 @@ impl Slot {
             EventKind::RejectedToolCall { reason, .. } => {
                 (&mut self.rejected_by_reason, reason.as_str().to_owned())
             }
+            EventKind::ModelError {
+                status: 0, kind, ..
+            } => (&mut self.errors_by_status, kind.clone()),
             EventKind::ModelError { status, .. } => {
                 (&mut self.errors_by_status, status.to_string())
             }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kilter_core::{Clock, SystemClock};
 use serde_json::Value;
 
 use crate::run::Place;
@@ -69,12 +70,29 @@ fn ctrl_c_prints_the_card_so_far() {
         "mute.toml",
         "name = \"mute\"\n[[faults]]\nkind = \"stall_headers\"\nskip = 4\n",
     );
-    let mock = place.start(&["mock", "mute.toml", "--port", "0", "--json"]);
+    let mock = place.start(&[
+        "mock",
+        "mute.toml",
+        "--port",
+        "0",
+        "--json",
+        "--log",
+        "log.jsonl",
+    ]);
     let child = place
         .command(&["fit", &mock.url(), "--json"])
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(2500));
+    // The model list and four turns; then a moment for the last answer to arrive.
+    let clock = SystemClock::default();
+    while std::fs::read_to_string(place.path().join("log.jsonl"))
+        .map_or(0, |t| t.matches("/chat/completions").count())
+        < 4
+    {
+        assert!(clock.elapsed() < Duration::from_secs(60), "never got there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
     let sent = std::process::Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status()

@@ -1,9 +1,10 @@
 //! `kilter serve` as a process: requests, signals, kill -9.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kilter_core::{Clock, SystemClock};
@@ -111,59 +112,105 @@ fn it_ends_well_on_an_interrupt_and_on_a_termination() {
     }
 }
 
+/// Four clients, streaming and not, until they are told to stop; what they saw whole is counted.
+fn traffic(url: &str, whole: &Arc<AtomicUsize>, over: &Arc<AtomicBool>) -> Vec<JoinHandle<()>> {
+    (0..4)
+        .map(|n| {
+            let (url, whole, over) = (url.to_owned(), Arc::clone(whole), Arc::clone(over));
+            std::thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    let stream = n % 2 == 0;
+                    if let Ok((head, body)) = ask(&url, &weather("up/tagged-json", stream)) {
+                        let ended = if stream {
+                            body.contains("[DONE]")
+                        } else {
+                            serde_json::from_str::<Value>(body.trim()).is_ok()
+                        };
+                        let ended = ended && head.starts_with("HTTP/1.1 200");
+                        whole.fetch_add(usize::from(ended), Ordering::Relaxed);
+                    }
+                }
+            })
+        })
+        .collect()
+}
+
 #[cfg(unix)]
 #[test]
 fn kill_nine_in_the_middle_of_traffic_loses_no_complete_event() {
     let place = Place::new();
     let mock = mock(&place, "tagged-json");
+    // In the operator's file: a workspace may not widen what is captured.
+    std::fs::create_dir_all(place.path().join(".config/kilter")).unwrap();
+    place.write(".config/kilter/kilter.toml", "[capture]\nmode = \"all\"\n");
+    let whole = Arc::new(AtomicUsize::new(0));
     for round in 0..3 {
+        // Each start after the first mends what the kill before it left.
         let gateway = serve(&place, &mock.url(), &[]);
         let over = Arc::new(AtomicBool::new(false));
-        let clients: Vec<_> = (0..4)
-            .map(|n| {
-                let (url, over) = (gateway.url(), Arc::clone(&over));
-                std::thread::spawn(move || {
-                    let mut whole = 0;
-                    while !over.load(Ordering::Relaxed) {
-                        let stream = n % 2 == 0;
-                        if let Ok((_, body)) = ask(&url, &weather("up/tagged-json", stream)) {
-                            let ended = if stream {
-                                body.contains("[DONE]")
-                            } else {
-                                serde_json::from_str::<Value>(body.trim()).is_ok()
-                            };
-                            whole += usize::from(ended);
-                        }
-                    }
-                    whole
-                })
-            })
-            .collect();
-        std::thread::sleep(Duration::from_millis(700 + 150 * round));
-        drop(gateway); // SIGKILL
+        let before = whole.load(Ordering::Relaxed);
+        let clients = traffic(&gateway.url(), &whole, &over);
+        let clock = SystemClock::default();
+        while whole.load(Ordering::Relaxed) < before + 9 + 8 * round {
+            assert!(clock.elapsed() < Duration::from_secs(60), "no traffic");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(gateway); // SIGKILL, with four requests on their way
         over.store(true, Ordering::Relaxed);
-        let whole: usize = clients.into_iter().map(|c| c.join().unwrap()).sum();
-        assert!(whole > 0, "no traffic in round {round}");
+        for c in clients {
+            c.join().unwrap();
+        }
     }
-    // What a client saw the end of is on disk; only the last line of a file may be torn, and the
-    // next start mends it.
+    // The files as the last kill left them: a whole line for each turn that a client saw the end of,
+    // and at most one torn line, at the end of the newest file.
+    let whole = whole.load(Ordering::Relaxed);
+    let (finished, torn) = events(&place);
+    assert!(
+        finished >= whole,
+        "{finished} of {whole} turns are in the trace"
+    );
+    assert!(torn <= 1, "{torn} torn lines");
     let gateway = serve(&place, &mock.url(), &[]);
     let (head, _) = ask(&gateway.url(), &weather("up/tagged-json", false)).unwrap();
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     drop(gateway);
-    let mut finished = 0;
-    for file in std::fs::read_dir(place.path().join("state/traces")).unwrap() {
+    let (again, torn) = events(&place);
+    assert_eq!(torn, 0, "the next start mends the torn line");
+    assert_eq!(again, finished + 1, "and nothing is lost by it");
+    let mut captures = 0;
+    for file in std::fs::read_dir(place.path().join("state/captures")).unwrap() {
         let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
         for line in text.lines() {
-            let event: kilter_core::TraceEvent =
-                serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
-            finished += usize::from(event.kind.name() == "chat_completion_finish");
+            serde_json::from_str::<Value>(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+            captures += 1;
         }
     }
-    assert!(finished > 3, "{finished} finished turns");
+    assert!(captures > 0);
     let summary = place.run(&["trace", "summary", "--json", "--state", "state"]);
     let summary: Value = serde_json::from_slice(&summary.stdout).unwrap();
     assert_eq!(summary["unreadable"], 0);
+    // The profiles are there, in the file that they were written to.
+    let names: Vec<String> = std::fs::read_dir(place.path().join("state"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(names.iter().any(|n| n == "kilter.db"), "{names:?}");
+    assert!(!names.iter().any(|n| n.contains("broken")), "{names:?}");
+}
+
+/// Finish events in the trace files, and lines that are no event.
+fn events(place: &Place) -> (usize, usize) {
+    let (mut finished, mut torn) = (0, 0);
+    for file in std::fs::read_dir(place.path().join("state/traces")).unwrap() {
+        let text = std::fs::read(file.unwrap().path()).unwrap();
+        for line in text.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+            match serde_json::from_slice::<kilter_core::TraceEvent>(line) {
+                Ok(e) => finished += usize::from(e.kind.name() == "chat_completion_finish"),
+                Err(_) => torn += 1,
+            }
+        }
+    }
+    (finished, torn)
 }
 
 #[test]
@@ -243,7 +290,8 @@ fn a_hangup_reads_the_configuration_again() {
     let config =
         |name: &str, url: &str| format!("[[backends]]\nname = \"{name}\"\nendpoint = \"{url}\"\n");
     place.write("kilter.toml", &config("one", &first.url()));
-    let gateway = place.start(&["serve", "--port", "0", "--json", "--state", "state"]);
+    let mut gateway = place.start(&["serve", "--port", "0", "--json", "--state", "state"]);
+    let mut errors = BufReader::new(gateway.child.stderr.take().unwrap());
     let status = |slot: &str| {
         let (head, _) = ask(&gateway.url(), &weather(slot, false)).unwrap();
         head.split(' ').nth(1).unwrap().to_owned()
@@ -251,7 +299,10 @@ fn a_hangup_reads_the_configuration_again() {
     assert_eq!(status("one/steady"), "200");
     place.write("kilter.toml", "not toml");
     signal("-HUP", &gateway);
-    std::thread::sleep(Duration::from_millis(300));
+    let mut said = String::new();
+    while !said.contains("the old configuration stays") {
+        assert_ne!(errors.read_line(&mut said).unwrap(), 0, "{said}");
+    }
     assert_eq!(status("one/steady"), "200");
     place.write("kilter.toml", &config("two", &first.url()));
     signal("-HUP", &gateway);
