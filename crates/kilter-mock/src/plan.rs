@@ -4,7 +4,7 @@ use kilter_core::id;
 
 use crate::arguments::Pool;
 use crate::behaviour::{
-    Behaviour, CallChannel, IdStyle, Policy, ReasoningChannel, ReasoningField, WindowMode,
+    Behaviour, CallChannel, IdStyle, Policy, ReasoningChannel, ReasoningField, Template,
 };
 use crate::choose;
 use crate::dialect::{self, Dialect, WrittenCall};
@@ -76,8 +76,13 @@ pub fn reasons(b: &Behaviour, ask: &Ask) -> bool {
 
 /// Tokens of the prompt as the model gets it, the window aside.
 pub fn prompt_tokens(b: &Behaviour, ask: &Ask) -> u64 {
-    let all = ask.prompt_tokens(!b.template.drops_tools.unwrap_or(false));
-    if b.template.drops_system.unwrap_or(false) {
+    prompt_tokens_of(&b.template, ask)
+}
+
+/// The same, by the template alone.
+pub fn prompt_tokens_of(template: &Template, ask: &Ask) -> u64 {
+    let all = ask.prompt_tokens(!template.drops_tools.unwrap_or(false));
+    if template.drops_system.unwrap_or(false) {
         let system: u64 = ask
             .messages
             .iter()
@@ -113,8 +118,8 @@ impl Left {
     }
 }
 
-/// Decides a turn.
-pub fn plan(b: &Behaviour, ask: &Ask) -> Plan {
+/// Decides a turn over what the model got of the request; `prompt` is what the server counts for it.
+pub fn plan(b: &Behaviour, ask: &Ask, prompt: u64) -> Plan {
     let mut left = Left {
         cap: ask.cap.or(b.reply.default_cap).unwrap_or(u64::MAX),
         spent: 0,
@@ -216,11 +221,6 @@ pub fn plan(b: &Behaviour, ask: &Ask) -> Plan {
         fields.push(r.field.clone().unwrap_or(ReasoningField::ReasoningContent));
         fields.extend(r.also_field.clone());
     }
-    let prompt = prompt_tokens(b, ask);
-    let prompt = match (b.window.mode.unwrap_or_default(), b.window.tokens) {
-        (WindowMode::Truncate, Some(n)) => prompt.min(n),
-        _ => prompt,
-    };
     Plan {
         id: response_id(ask),
         model: ask.model.clone(),

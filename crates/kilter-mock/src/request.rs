@@ -69,6 +69,8 @@ pub struct Ask {
     pub turn: u64,
     /// The script's seed.
     pub seed: u64,
+    /// Tokens of the prompt as sent, where the window has cut it since.
+    pub uncut: Option<u64>,
 }
 
 impl Ask {
@@ -107,6 +109,7 @@ impl Ask {
             session: String::new(),
             turn: 1,
             seed: 1,
+            uncut: None,
             headers,
             body: Value::Null,
         };
@@ -179,6 +182,45 @@ impl Ask {
             0
         };
         messages + tools
+    }
+
+    /// The request as a model gets it whose prompt is cut to its last `window` tokens. The front
+    /// goes: first the tools, of which a catalogue with its head off leaves nothing usable, then
+    /// system text and the oldest messages, the last of them in mid-text.
+    pub fn cut_to(&self, window: u64, template: &crate::behaviour::Template) -> Self {
+        let mut cut = self.clone();
+        cut.uncut = Some(self.prompt_tokens(true));
+        let mut over = crate::plan::prompt_tokens_of(template, self).saturating_sub(window);
+        if over == 0 {
+            return cut;
+        }
+        if !template.drops_tools.unwrap_or(false) && !self.tools.is_empty() {
+            over = over.saturating_sub(tokens::of_chars(self.tools_chars));
+            cut.tools.clear();
+            cut.tools_chars = 0;
+        }
+        let dropped = template.drops_system.unwrap_or(false);
+        cut.messages.retain_mut(|m| {
+            if over == 0 || (dropped && m.role == "system") {
+                return true;
+            }
+            let whole = tokens::PER_MESSAGE
+                + tokens::of_chars(m.text.chars().count() as u64 + m.extra_chars);
+            if over >= whole {
+                over -= whole;
+                return false;
+            }
+            let chars = (over * tokens::CHARS_PER_TOKEN) as usize;
+            let at = m
+                .text
+                .char_indices()
+                .nth(chars)
+                .map_or(m.text.len(), |(i, _)| i);
+            m.text.drain(..at);
+            over = 0;
+            true
+        });
+        cut
     }
 
     /// Numbers for one purpose of this turn.

@@ -155,8 +155,17 @@ fn chat(shared: &Shared, trace: &Trace, headers: Vec<(String, String)>, body: &[
     shared.answered(script.name(), &session);
     shared.log.count(|c| c.turns += 1);
     trace.update(|r| r.turn = ask.turn);
-    let plan = plan::plan(&b, &ask);
-    answer::turn(&plan, &b, &ask, fault)
+    let prompt = plan::prompt_tokens(&b, &ask);
+    match (b.window.mode.unwrap_or_default(), b.window.tokens) {
+        (WindowMode::Truncate, Some(n)) if prompt > n => {
+            // What was cut away never reached the model: it decides on the rest.
+            let seen = ask.cut_to(n, &b.template);
+            let on_rest = actor.behaviour(&seen, variant);
+            let plan = plan::plan(&on_rest, &seen, n);
+            answer::turn(&plan, &on_rest, &ask, fault)
+        }
+        _ => answer::turn(&plan::plan(&b, &ask, prompt), &b, &ask, fault),
+    }
 }
 
 /// The fault that strikes this request.

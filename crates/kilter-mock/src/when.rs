@@ -66,7 +66,7 @@ section! {
         cap_below: u64,
         /// The output cap is unset or at least this number of tokens.
         cap_at_least: u64,
-        /// The prompt is longer than this number of tokens.
+        /// The prompt as sent is longer than this number of tokens.
         prompt_tokens_over: u64,
         /// The body has this top-level key (other than null).
         has_field: OneOrMany,
@@ -113,7 +113,10 @@ impl When {
             && bound(self.tool_choice.map(|c| c == ask.choice))
             && bound(self.cap_below.map(|n| ask.cap.is_some_and(|c| c < n)))
             && bound(self.cap_at_least.map(|n| ask.cap.is_none_or(|c| c >= n)))
-            && bound(self.prompt_tokens_over.map(|n| ask.prompt_tokens(true) > n))
+            && bound(
+                self.prompt_tokens_over
+                    .map(|n| ask.uncut.unwrap_or_else(|| ask.prompt_tokens(true)) > n),
+            )
             && bound(
                 self.has_field
                     .as_ref()

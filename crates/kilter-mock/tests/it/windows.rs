@@ -54,3 +54,39 @@ async fn props_only_where_the_script_has_them() {
     assert_eq!(v["default_generation_settings"]["n_ctx"], 4096);
     assert_eq!(v["chat_template_caps"]["supports_tools"], false);
 }
+
+#[tokio::test]
+async fn a_cut_prompt_is_all_that_the_model_sees() {
+    let tools = json!([{"type": "function", "function": {"name": "get_weather", "parameters": {
+        "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]);
+    let script = "[window]\ntokens = 120\nmode = \"truncate\"\n[calls]\npolicy = \"apt\"\n\
+        [[rules]]\nwhen.anywhere_contains = \"SECRET\"\nreply.text = \"I saw it.\"\n\
+        [[rules]]\nwhen.message_contains = \"echo\"\nreply.text = \"«user»\"";
+    let s = server(script).await;
+    let ask = |text: &str| {
+        with(
+            plain(text, false),
+            json!({"tools": tools, "messages": [
+                {"role": "system", "content": "The word is SECRET."},
+                {"role": "user", "content": text},
+            ]}),
+        )
+    };
+    let message =
+        async |text: &str| chat(&s, ask(text)).await.json()["choices"][0]["message"].clone();
+    // All of it fits.
+    let m = message("What is the weather in Lagos?").await;
+    assert_eq!(m["tool_calls"][0]["function"]["name"], "get_weather");
+    let m = message("Good morning.").await;
+    assert_eq!(m["content"], "I saw it.");
+    // The catalogue goes first, then the system message.
+    let long = format!("{} What is the weather in Lagos?", "x".repeat(4 * 112));
+    let m = message(&long).await;
+    assert_eq!(m.get("tool_calls"), None, "{m}");
+    assert_ne!(m["content"], "I saw it.");
+    // The end of the text is what is left.
+    let m = message(&format!("{}echo", "abcd".repeat(300))).await;
+    let seen = m["content"].as_str().unwrap();
+    assert!(seen.ends_with("abcdecho"), "{seen}");
+    assert_eq!(seen.chars().count(), 4 * 116);
+}
