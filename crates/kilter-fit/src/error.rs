@@ -82,6 +82,9 @@ impl FitError {
             Self::Key { .. } => {
                 "use `--api-key env:NAME` with NAME set, or `--api-key file:PATH`".to_owned()
             }
+            Self::Unreachable { reason, .. } if reason.contains("lookup") => {
+                "check the host's name in the URL; nothing on the network knows it".to_owned()
+            }
             Self::Unreachable { .. } => {
                 "start the server, or run `kilter doctor` to see what answers on this machine"
                     .to_owned()

@@ -175,6 +175,14 @@ impl Backend {
                 )
             })
         };
+        // A key's error brings its own hint.
+        let unread = |key: &str, e: &config::secret::SecretError| {
+            let words = e.to_string();
+            let (message, hint) = words
+                .split_once("\nhint: ")
+                .unwrap_or((&words, "give `env:NAME` or `file:PATH`"));
+            bad(key, message.to_owned(), hint)
+        };
         let mut headers = HeaderMap::new();
         let mut add = |key: &str, name: HeaderName, value: String| -> Result<(), StartError> {
             let mut v = HeaderValue::try_from(value)
@@ -184,16 +192,12 @@ impl Backend {
             Ok(())
         };
         if let Some(key) = &b.api_key {
-            let value = key
-                .reveal(env)
-                .map_err(|e| bad("api_key", e.to_string(), "see above"))?;
+            let value = key.reveal(env).map_err(|e| unread("api_key", &e))?;
             secrets.push(value.clone());
             add("api_key", header::AUTHORIZATION, format!("Bearer {value}"))?;
         }
         for (name, secret) in &b.headers {
-            let value = secret
-                .reveal(env)
-                .map_err(|e| bad("headers", e.to_string(), "see above"))?;
+            let value = secret.reveal(env).map_err(|e| unread("headers", &e))?;
             secrets.push(value.clone());
             let name = HeaderName::try_from(name.as_str())
                 .map_err(|e| bad("headers", e.to_string(), "a header name has no spaces"))?;

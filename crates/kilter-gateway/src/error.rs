@@ -93,7 +93,8 @@ pub enum TurnError {
     },
     /// The backend could not be reached.
     #[error(
-        "backend `{backend}` cannot be reached: {why}. hint: is the server running at `{endpoint}`?"
+        "backend `{backend}` cannot be reached: {why}. hint: {}",
+        unreachable_hint(why, endpoint)
     )]
     Unreachable {
         /// The backend.
@@ -139,6 +140,28 @@ pub enum TurnError {
         /// What is wrong.
         why: String,
     },
+    /// The backend points somewhere else.
+    #[error(
+        "backend `{backend}` answered {status}: it points to `{to}`. hint: put the address that it points to into `endpoint`, which ends at the API's version segment, `/v1`"
+    )]
+    Redirected {
+        /// The backend.
+        backend: String,
+        /// Its status.
+        status: u16,
+        /// Where to.
+        to: String,
+    },
+    /// A refusal that is no error of the API: a proxy's page, or nothing.
+    #[error("backend `{backend}` answered {status} with {what}. hint: {}", refusal_hint(*.status))]
+    NoError {
+        /// The backend.
+        backend: String,
+        /// Its status.
+        status: u16,
+        /// What came.
+        what: String,
+    },
     /// The answer does not end.
     #[error(
         "backend `{backend}` sent more than {limit} {unit} in one {what}. hint: the model may be looping; set `max_tokens`, or raise `gateway.limits.{key}`"
@@ -168,6 +191,29 @@ pub enum TurnError {
     Internal(String),
 }
 
+/// What to do about a backend that cannot be reached, by the words of the system.
+fn unreachable_hint(why: &str, endpoint: &str) -> String {
+    if why.contains("lookup") {
+        format!("check the host's name in `{endpoint}`")
+    } else if why.contains("corrupt message") {
+        format!("what answers at `{endpoint}` speaks no TLS; write `http://` if it is plain")
+    } else if why.contains("certificate") {
+        format!("the certificate of `{endpoint}` is not trusted here; install its authority")
+    } else {
+        format!("is the server running at `{endpoint}`?")
+    }
+}
+
+/// What to do about a refusal that says nothing itself, by its status.
+fn refusal_hint(status: u16) -> &'static str {
+    match status {
+        401 | 403 => "give the backend a key: `api_key = \"env:NAME\"`",
+        404 | 405 => "check that `endpoint` ends at the API's version segment, `/v1`",
+        500..=599 => "look at the server's log, and at what stands between it and this gateway",
+        _ => "look at the server's log",
+    }
+}
+
 impl TurnError {
     /// Status of the answer.
     pub fn status(&self) -> StatusCode {
@@ -185,7 +231,11 @@ impl TurnError {
             Self::Unreachable { .. }
             | Self::Cut { .. }
             | Self::BadBody { .. }
+            | Self::Redirected { .. }
             | Self::Endless { .. } => StatusCode::BAD_GATEWAY,
+            Self::NoError { status, .. } => {
+                StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_GATEWAY)
+            }
             Self::Timeout { .. } => StatusCode::GATEWAY_TIMEOUT,
             Self::Key { .. } | Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -209,6 +259,8 @@ impl TurnError {
             Self::Timeout { .. } => "upstream_timeout",
             Self::Cut { .. } => "upstream_cut",
             Self::BadBody { .. } => "upstream_bad_body",
+            Self::Redirected { .. } => "upstream_redirects",
+            Self::NoError { .. } => "upstream_no_error",
             Self::Endless { .. } => "upstream_endless",
             Self::Key { .. } => "upstream_key",
             Self::Internal(_) => "internal",

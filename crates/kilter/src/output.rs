@@ -173,9 +173,36 @@ impl Out {
         } else {
             rendered.to_string()
         };
-        self.note(text.trim_end());
+        // The command tree's own words for what to do next; the house has one form for that.
+        let text = text.trim_end();
+        let tail = text
+            .rfind("\nFor more information, try '")
+            .filter(|_| !self.err_colour);
+        match tail {
+            Some(at) => self.note(&format!(
+                "{}\nhint: `{} --help` shows what it takes",
+                text[..at].trim_end(),
+                command_of(&std::env::args().collect::<Vec<_>>())
+            )),
+            None => self.note(text),
+        }
         ExitCode::from(Exit::Usage.code())
     }
+}
+
+/// The command and subcommand of a command line, for a hint: `kilter trace follow`.
+fn command_of(args: &[String]) -> String {
+    let tree = crate::cli::tree();
+    let mut here = &tree;
+    let mut name = "kilter".to_owned();
+    for arg in args.iter().skip(1) {
+        let Some(next) = here.find_subcommand(arg).filter(|c| !c.is_hide_set()) else {
+            continue;
+        };
+        name = format!("{name} {}", next.get_name());
+        here = next;
+    }
+    name
 }
 
 fn paint(on: bool, style: Style, text: &str) -> String {

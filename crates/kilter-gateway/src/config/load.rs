@@ -139,8 +139,10 @@ fn hint_for(message: &str) -> String {
         "use one of the values named"
     } else if message.contains("duplicate key") {
         "keep one of the two"
-    } else {
+    } else if message.contains("invalid type") || message.contains("invalid value") {
         "see `kilter config schema` for the shape of each key"
+    } else {
+        "the text is no TOML from there on: look for a missing quote, bracket or `=`"
     }
     .to_owned()
 }

@@ -100,7 +100,7 @@ impl Turn {
                     }
                     let (again, pause) = match &f {
                         Failure::Refused(r) => (self.may_help(r), Some(r.headers.clone())),
-                        Failure::Lost(_) => (true, None),
+                        Failure::Lost(e) => (e.is_retryable(), None),
                     };
                     (f, again, pause)
                 }
@@ -179,6 +179,22 @@ impl Turn {
     }
 
     async fn read_refusal(&mut self, mut answer: Answer) -> Failure {
+        if answer.status.is_redirection() {
+            // Not followed: the request carries a key, and the place is another.
+            let to = answer.headers.get(header::LOCATION);
+            let e = TurnError::Redirected {
+                backend: self.backend().to_owned(),
+                status: answer.status.as_u16(),
+                to: to.map_or_else(String::new, |v| {
+                    String::from_utf8_lossy(v.as_bytes())
+                        .chars()
+                        .take(200)
+                        .collect()
+                }),
+            };
+            self.lost(&e);
+            return Failure::Lost(e);
+        }
         let mut total = 0;
         let mut recorder = self.recorder.take();
         let ms = self.took().as_millis() as u64;
@@ -362,7 +378,16 @@ impl Turn {
                         header::CONTENT_TYPE,
                         HeaderValue::from_static("application/json"),
                     );
-                    error.to_body()
+                    match unspoken(&error, &body) {
+                        Some(what) => TurnError::NoError {
+                            backend: self.backend().to_owned(),
+                            status: status.as_u16(),
+                            what,
+                        }
+                        .body()
+                        .into(),
+                        None => error.to_body(),
+                    }
                 } else {
                     body
                 };
@@ -388,6 +413,20 @@ impl Turn {
         if !self.actions.is_empty() {
             headers.insert("x-kilter-actions", self.actions.header());
         }
+    }
+}
+
+/// What came instead of an error, where nothing in the body is one.
+fn unspoken(error: &ApiError, body: &[u8]) -> Option<String> {
+    match error.kind.as_str() {
+        "empty_body" => Some("an empty body".to_owned()),
+        "bad_body" => {
+            let text = String::from_utf8_lossy(&body[..body.len().min(400)]);
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let start: String = words.join(" ").chars().take(160).collect();
+            Some(format!("what is no error of the API: `{start}`"))
+        }
+        _ => None,
     }
 }
 

@@ -158,7 +158,7 @@ fn parse(turn: &mut Turn, status: StatusCode, body: &[u8]) -> Result<Whole, Fail
             why,
         })
     };
-    let completion = Completion::parse(body).map_err(|e| bad(e.to_string()))?;
+    let completion = Completion::parse(body).map_err(|e| bad(begins(&e.to_string(), body)))?;
     if let Some(error) = completion.error.clone() {
         return Err(inner_error(error, body));
     }
@@ -166,6 +166,18 @@ fn parse(turn: &mut Turn, status: StatusCode, body: &[u8]) -> Result<Whole, Fail
         return Err(bad("it has no `choices`".into()));
     }
     Ok(read(turn, completion))
+}
+
+/// Why a body is none, without the parser's own hint, and how it begins.
+fn begins(why: &str, body: &[u8]) -> String {
+    let why = why.split("; hint:").next().unwrap_or(why);
+    let text = String::from_utf8_lossy(&body[..body.len().min(200)]);
+    let start: String = text.trim().chars().take(60).collect();
+    if start.is_empty() {
+        "the body is empty".to_owned()
+    } else {
+        format!("{why}; it begins with `{start}`")
+    }
 }
 
 /// An error in a body that came with 200 gets a status that says so.

@@ -458,3 +458,90 @@ async fn small_routes() {
         "{m}"
     );
 }
+
+fn page(status: u16, content_type: &'static str, body: &str) -> Script {
+    Script {
+        status,
+        content_type,
+        before_head: 0,
+        steps: vec![Step::Bytes(body.as_bytes().to_vec())],
+    }
+}
+
+/// A proxy's page, nothing at all, a login page with 200: the words say who answered what.
+#[tokio::test]
+async fn what_is_no_error_of_the_api_is_named() {
+    let html = "<html>\n<body><h1>502  Bad Gateway</h1></body></html>";
+    for (script, status, code, words) in [
+        (
+            page(502, "text/html", html),
+            502,
+            "upstream_no_error",
+            "backend `up` answered 502 with what is no error of the API: `<html> <body><h1>502 Bad Gateway",
+        ),
+        (
+            Script {
+                steps: vec![],
+                ..page(404, "text/plain", "")
+            },
+            404,
+            "upstream_no_error",
+            "backend `up` answered 404 with an empty body. hint: check that `endpoint` ends at",
+        ),
+        (
+            page(200, "text/html", "<html>Please log in</html>"),
+            502,
+            "upstream_bad_body",
+            "it begins with `<html>Please log in</html>`. hint: check that `endpoint`",
+        ),
+        (
+            page(302, "text/html", "moved"),
+            502,
+            "upstream_redirects",
+            "backend `up` answered 302: it points to",
+        ),
+    ] {
+        for stream in [false, true] {
+            let up = Raw::serve(vec![script.clone()]).await;
+            let mut c = config(&up.url());
+            c.backends[0].retries.max = 0;
+            let got = post(&start(c).await, &ask("x", stream), &[]).await;
+            shaped(&got, status, code);
+            let message = got.json()["error"]["message"].as_str().unwrap().to_owned();
+            assert!(message.contains(words), "{message}");
+            assert_eq!(message.matches("hint: ").count(), 1, "{message}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_nobody_knows_and_a_server_without_tls() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let plain = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addr = plain.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut s, _)) = plain.accept().await {
+            let mut hello = [0; 4096];
+            s.read(&mut hello).await.ok();
+            s.write_all(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
+                .await
+                .ok();
+        }
+    });
+    for (url, words) in [
+        (
+            "http://nobody.invalid/v1".to_owned(),
+            "hint: check the host's name in `http://nobody.invalid/v1`",
+        ),
+        (
+            format!("https://{addr}/v1"),
+            "speaks no TLS; write `http://`",
+        ),
+    ] {
+        let mut c = config(&url);
+        c.backends[0].retries.max = 0;
+        let got = post(&start(c).await, &ask("x", false), &[]).await;
+        shaped(&got, 502, "upstream_unreachable");
+        assert!(got.text().contains(words), "{}", got.text());
+    }
+}

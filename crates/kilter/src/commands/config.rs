@@ -79,6 +79,26 @@ pub(crate) fn refuse_errors(findings: &[Finding], out: &Out) -> Result<(), Failu
     }
 }
 
+/// Keys that have no value here. Only a warning: the file may be checked on another machine than the
+/// one that it is for.
+fn unread_keys(config: &Config) -> Vec<Finding> {
+    let env = |name: &str| std::env::var(name).ok();
+    config
+        .backends
+        .iter()
+        .filter_map(|b| Some((b, b.api_key.as_ref()?.reveal(&env).err()?.to_string())))
+        .map(|(b, words)| {
+            let (message, hint) = words.split_once("\nhint: ").unwrap_or((&words, ""));
+            Finding {
+                severity: Severity::Warning,
+                key: format!("backends.{}.api_key", b.name),
+                message: message.to_owned(),
+                hint: hint.to_owned(),
+            }
+        })
+        .collect()
+}
+
 fn check(file: Option<&Path>, global: &Global, out: &Out) -> Outcome {
     let layers = match file {
         Some(file) => Layers::file(file),
@@ -100,7 +120,8 @@ fn check(file: Option<&Path>, global: &Global, out: &Out) -> Outcome {
         exit: Exit::Negative,
         ..wrong(&e)
     })?;
-    let findings = config.check();
+    let mut findings = config.check();
+    findings.extend(unread_keys(&config));
     let mut errors = 0_usize;
     for f in &findings {
         let words = format!("`{}`: {}", f.key, f.message);

@@ -33,8 +33,9 @@ pub(crate) async fn run(args: &Fit, global: &Global, out: &Out) -> Outcome {
 /// Becomes `true` at Ctrl-C; a second one ends the process at once.
 fn stop_on_signal() -> watch::Receiver<bool> {
     let (send, receive) = watch::channel(false);
+    let first = signals::stop();
     tokio::spawn(async move {
-        signals::stop().await;
+        first.await;
         // Nobody listens any more when the work is done: then there is nothing to stop.
         let _ = send.send(true);
         signals::stop().await;

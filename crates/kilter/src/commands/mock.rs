@@ -41,6 +41,7 @@ pub(crate) async fn run(args: &Mock, out: &Out) -> Outcome {
     if let Some(path) = &args.log {
         options.observer = Some(log_to(path)?);
     }
+    let stop = signals::stop();
     let server = MockServer::start_with(scripts, options)
         .await
         .map_err(|e| Failure::worded(Exit::Unavailable, &e.to_string()))?;
@@ -58,7 +59,7 @@ pub(crate) async fn run(args: &Mock, out: &Out) -> Outcome {
             names.first().map_or("NAME", String::as_str)
         ))?;
     }
-    signals::stop().await;
+    stop.await;
     server.shutdown().await;
     Ok(Exit::Ok)
 }

@@ -16,15 +16,16 @@ use crate::{place, signals};
 pub(crate) async fn run(args: &Serve, global: &Global, out: &Out) -> Outcome {
     let config = configuration(args, global, out)?;
     let shown = config.clone();
+    let mut stop = std::pin::pin!(signals::stop());
+    let mut reloads = signals::Reloads::listen();
     let gateway = Gateway::start(config, Deps::default())
         .await
         .map_err(|e| start_failed(&e))?;
     announce(args, &gateway, &shown, out)?;
-    let mut stop = std::pin::pin!(signals::stop());
     loop {
         tokio::select! {
             () = &mut stop => break,
-            () = signals::reload() => reload(args, global, &gateway, out),
+            () = reloads.next() => reload(args, global, &gateway, out),
         }
     }
     if out.interactive() && !args.json {

@@ -81,3 +81,16 @@ fn flags_win_over_the_environment() {
     assert_eq!(config["state"]["dir"], "flag");
     assert_eq!(config["gateway"]["adapt"], "observe");
 }
+
+#[test]
+fn a_key_that_has_no_value_here_is_warned_of() {
+    let place = Place::new();
+    place.write(
+        "kilter.toml",
+        "[[backends]]\nname = \"a\"\nendpoint = \"http://127.0.0.1:1/v1\"\napi_key = \"env:NOT_SET\"\n",
+    );
+    insta::assert_snapshot!(place.transcript(&["config", "check"]));
+    insta::assert_snapshot!(place.transcript(&["serve", "--port", "0"]));
+    place.write("kilter.toml", "[gateway\nbind = \"127.0.0.1:1\"\n");
+    insta::assert_snapshot!(place.transcript(&["config", "check"]));
+}

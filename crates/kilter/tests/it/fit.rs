@@ -123,6 +123,11 @@ fn what_cannot_be_fitted_is_explained() {
         "env:NOT_SET"
     ]));
     insta::assert_snapshot!(place.transcript(&["fit", "--save"]));
+    let unknown = place.transcript(&["fit", "http://nobody.invalid/v1"]);
+    assert!(
+        unknown.contains("exit: 3") && unknown.contains("hint: check the host's name"),
+        "{unknown}"
+    );
 }
 
 #[test]

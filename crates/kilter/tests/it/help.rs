@@ -91,3 +91,38 @@ fn the_reference_in_the_repository_is_what_would_be_generated() {
         String::from_utf8_lossy(&output.stderr)
     );
 }
+
+/// Whatever is typed wrongly: exit code 2, and the last word is what to do next.
+#[test]
+fn every_wrong_argument_has_a_hint() {
+    let place = Place::new();
+    for (args, hint) in [
+        (&["fti"][..], "kilter --help"),
+        (&["fit", "--model"], "kilter fit --help"),
+        (&["fit", "--max-requests", "0"], "kilter fit --help"),
+        (&["fit", "--name", "x"], "kilter fit --help"),
+        (&["serve", "--port", "70000"], "kilter serve --help"),
+        (&["serve", "--adapt", "maybe"], "kilter serve --help"),
+        (&["parse", "--expect", "maybe"], "kilter parse --help"),
+        (&["parse", "--chunk", "0"], "kilter parse --help"),
+        (&["mock", "--port", "x"], "kilter mock --help"),
+        (
+            &["trace", "follow", "-n", "x"],
+            "kilter trace follow --help",
+        ),
+        (&["trace", "to-fixture"], "kilter trace to-fixture --help"),
+        (&["config", "check", "a", "b"], "kilter config check --help"),
+        (&["completions", "tcsh"], "kilter completions --help"),
+        (&["doctor", "--nothing"], "kilter doctor --help"),
+    ] {
+        let output = place.run(args);
+        let text = place.show(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        let last = text.trim_end().lines().last().unwrap();
+        assert_eq!(
+            last,
+            format!("hint: `{hint}` shows what it takes"),
+            "{text}"
+        );
+    }
+}
