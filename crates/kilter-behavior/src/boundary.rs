@@ -2,7 +2,8 @@
 
 use kilter_core::{Coercion, Expect, Origin, Provenance, RejectReason, Strength, ToolCall};
 
-use crate::grammar::RawCall;
+use crate::grammar::{Args, RawCall, name_end};
+use crate::lit::{Kind, Node};
 use crate::reader::ReaderConfig;
 use crate::tools::ToolSet;
 use crate::typing;
@@ -141,6 +142,29 @@ pub struct Rejected {
     pub strength: Strength,
 }
 
+/// Whether an argument is itself a call of a declared tool: nobody made that call, and its text is not
+/// what was meant, whatever type is declared.
+fn holds_call(args: &Args, tools: &ToolSet) -> bool {
+    fn call(n: &Node, tools: &ToolSet) -> bool {
+        match &n.kind {
+            Kind::Word(w) => {
+                let end = name_end(w, 0);
+                w[end..].starts_with('(') && tools.resolve(&w[..end]).is_some()
+            }
+            Kind::Arr(items) => items.iter().any(|i| call(i, tools)),
+            Kind::Obj(o) => o.iter().any(|(_, v)| call(v, tools)),
+            _ => false,
+        }
+    }
+    match args {
+        Args::Python(positional, named) => positional
+            .iter()
+            .chain(named.iter().map(|(_, v)| v))
+            .any(|n| call(n, tools)),
+        _ => false,
+    }
+}
+
 /// Judges one candidate. `span` is the candidate's text with its markers.
 pub(crate) fn judge(
     cfg: &ReaderConfig,
@@ -172,6 +196,9 @@ pub(crate) fn judge(
             return reject(RejectReason::Echo, None);
         }
     }
+    if cfg.boundary && holds_call(&raw.args, &cfg.tools) {
+        return reject(RejectReason::Schema, None);
+    }
     let null = serde_json::Value::Null;
     let schema = resolved.as_ref().map_or(&null, |r| &r.tool.schema);
     let Some(typed) = typing::typed(raw, schema) else {
@@ -182,9 +209,9 @@ pub(crate) fn judge(
         && let Some(r) = &resolved
         && !r.tool.fits(&typed.value)
     {
-        // Where the client demanded a call, a number's precision, the elements of a list and an
-        // expression do not fail it; that they were let through is reported.
-        if cfg.expect != Expect::Required || !r.tool.nearly_fits(&typed.value, &typed.expressions) {
+        // Where the client demanded a call, a number's precision, rows in a list of numbers and a
+        // named column do not fail it; that they were let through is reported.
+        if cfg.expect != Expect::Required || !r.tool.nearly_fits(&typed.value, &typed.columns) {
             return reject(RejectReason::Schema, None);
         }
         coerced.push(Coercion {

@@ -2,35 +2,45 @@
 
 use serde_json::{Map, Value as Json};
 
-/// A schema that holds what a schema written in a hurry most often gets wrong less strictly:
-/// `integer` takes any number, and the elements of lists are not looked at.
+/// A schema less strict in the two places where schemas written in a hurry are most often wrong:
+/// `integer` takes any number, and where the elements of a list are numbers, rows of numbers are
+/// elements too (`[[10, 20], [30, 40]]` for a list of integers). Everything else stands: names, what
+/// is required, the other types, enumerations and bounds. docs/adr/0007-near-fit.md says why.
 pub(crate) fn slack(schema: &Json) -> Json {
-    fn walk(s: &Json, depth: usize) -> Json {
-        let Json::Object(o) = s else {
-            return s.clone();
-        };
-        if depth > 64 {
-            return s.clone();
-        }
-        Json::Object(
-            o.iter()
-                .filter(|(k, _)| k.as_str() != "items")
-                .map(|(k, v)| {
-                    let v = match (k.as_str(), v) {
-                        ("type", Json::String(w)) if w == "integer" => "number".into(),
-                        ("properties", Json::Object(p)) => Json::Object(
-                            p.iter()
-                                .map(|(k, v)| (k.clone(), walk(v, depth + 1)))
-                                .collect(),
-                        ),
-                        _ => v.clone(),
-                    };
-                    (k.clone(), v)
-                })
-                .collect(),
-        )
+    near(schema, 0)
+}
+
+fn near(s: &Json, depth: usize) -> Json {
+    let Json::Object(o) = s else {
+        return s.clone();
+    };
+    if depth > 64 {
+        return s.clone();
     }
-    walk(schema, 0)
+    Json::Object(
+        o.iter()
+            .map(|(k, v)| {
+                let v = match (k.as_str(), v) {
+                    ("type", Json::String(w)) if w == "integer" => "number".into(),
+                    ("properties", Json::Object(p)) => Json::Object(
+                        p.iter()
+                            .map(|(k, v)| (k.clone(), near(v, depth + 1)))
+                            .collect(),
+                    ),
+                    ("items", item)
+                        if matches!(
+                            item.get("type").and_then(Json::as_str),
+                            Some("integer" | "number")
+                        ) =>
+                    {
+                        serde_json::json!({"anyOf": [item, {"type": "array", "items": item}]})
+                    }
+                    _ => v.clone(),
+                };
+                (k.clone(), v)
+            })
+            .collect(),
+    )
 }
 
 /// A schema with the type words of the wild put right, at every level.

@@ -88,13 +88,17 @@ impl Tool {
 }
 
 impl Tool {
-    /// Whether arguments fit the schema but for the precision of numbers, the elements of lists and
-    /// arguments that are expressions.
-    pub(crate) fn nearly_fits(&self, arguments: &Value, expressions: &[String]) -> bool {
+    /// Whether arguments fit the schema but for what [`slack`](crate::schema::slack) lets pass, and
+    /// for a named column of data (`data['sales']`) where a list is declared.
+    pub(crate) fn nearly_fits(&self, arguments: &Value, columns: &[String]) -> bool {
         let mut schema = crate::schema::slack(&self.schema);
         if let Some(p) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-            for e in expressions {
-                p.insert(e.clone(), Value::Bool(true));
+            for c in columns {
+                if let Some(s) = p.get_mut(c)
+                    && s.get("type").and_then(Value::as_str) == Some("array")
+                {
+                    *s = serde_json::json!({ "type": "string" });
+                }
             }
         }
         arguments.is_object()

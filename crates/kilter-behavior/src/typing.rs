@@ -25,8 +25,8 @@ struct Types {
 
 /// Typed arguments: JSON text, a value for validation, and what was changed.
 pub(crate) struct Typed {
-    /// Names of arguments that are expressions, which no schema can judge.
-    pub(crate) expressions: Vec<String>,
+    /// Names of arguments that are a named column of some data: `data['sales']`.
+    pub(crate) columns: Vec<String>,
     pub(crate) json: String,
     pub(crate) value: Json,
     pub(crate) coerced: Vec<Coercion>,
@@ -35,10 +35,10 @@ pub(crate) struct Typed {
 /// Types a call's arguments by a schema (`null` for none).
 pub(crate) fn typed(call: &RawCall, schema: &Json) -> Option<Typed> {
     let mut coerced = Vec::new();
-    let expressions = match &call.args {
+    let columns = match &call.args {
         Args::Python(_, named) => named
             .iter()
-            .filter(|(_, v)| matches!(&v.kind, Kind::Word(w) if w.contains(['[', '(', '.'])))
+            .filter(|(_, v)| matches!(&v.kind, Kind::Word(w) if column(w)))
             .map(|(k, _)| k.clone())
             .collect(),
         _ => Vec::new(),
@@ -51,11 +51,27 @@ pub(crate) fn typed(call: &RawCall, schema: &Json) -> Option<Typed> {
     fit(&mut node, schema, schema, "", &mut coerced, 0);
     settle(&mut node);
     Some(Typed {
-        expressions,
+        columns,
         json: node.json(),
         value: lit::to_value(&node),
         coerced,
     })
+}
+
+/// `name['key']`, and nothing else.
+fn column(w: &str) -> bool {
+    let Some((name, rest)) = w.split_once('[') else {
+        return false;
+    };
+    let quoted = |q: char| {
+        rest.strip_suffix(']')
+            .and_then(|r| r.strip_prefix(q)?.strip_suffix(q))
+            .is_some_and(|k| !k.is_empty() && !k.contains(['\'', '"', '[', ']', '(', ')', '\\']))
+    };
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && (quoted('\'') || quoted('"'))
 }
 
 fn python(

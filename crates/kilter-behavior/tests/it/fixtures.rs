@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kilter_behavior::{EchoIndex, ReaderConfig, Registry, read};
-use kilter_core::RejectReason;
+use kilter_core::{Expect, RejectReason};
 
 use crate::catalogue::{
     Adversarial, Catalogue, DialectFile, Firing, Kind, Mode, Report, aliases, fail, files,
@@ -194,6 +194,30 @@ fn adversarial_calls_fail_closed() {
         }
     }
     fail("adversarial calls fail closed", n, &complaints);
+}
+
+/// A request that demands a call lets prose stand around it, and nothing else.
+#[test]
+fn adversarial_calls_fail_closed_where_a_call_is_required() {
+    let c = Catalogue::load();
+    let (mut n, mut complaints) = (0, Vec::new());
+    for file in dialects() {
+        for a in &file.adversarial {
+            n += 1;
+            let cfg = ReaderConfig {
+                expect: Expect::Required,
+                ..adversarial_config(&c, a)
+            };
+            let got = read(cfg, &a.raw);
+            for w in judge_quiet(&a.raw, &got) {
+                complaints.push(format!(
+                    "{}/{} ({:?}): {w}\n    raw {:?}",
+                    file.dialect, a.id, a.kind, a.raw
+                ));
+            }
+        }
+    }
+    fail("adversarial calls under required", n, &complaints);
 }
 
 #[test]

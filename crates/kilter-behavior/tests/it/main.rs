@@ -13,6 +13,7 @@ mod field_reports;
 mod fixtures;
 mod ladder;
 mod laws;
+mod near_fit;
 mod neighbours;
 mod profile;
 mod quotations;
