@@ -5,7 +5,7 @@ use kilter_core::{Expect, ReasoningPlace, RejectReason, Strength, ToolCall};
 use super::Sink;
 use super::line::{Fence, Line, closing_mark};
 use super::machine::{After, Machine, Next, Place, SPAN_MAX};
-use super::outlet::Ev;
+use super::outlet::{Ev, mark};
 use super::scan::Here;
 use crate::boundary::{Rejected, judge};
 use crate::dialect::{Mark, Registry, Walk};
@@ -455,10 +455,7 @@ impl Machine {
         let marks: Vec<(String, String)> = judged
             .iter()
             .filter_map(|j| j.2.as_ref().ok())
-            .map(|c| {
-                let args: String = c.arguments.split_whitespace().collect();
-                (c.name.clone(), args)
-            })
+            .map(mark)
             .collect();
         let again = self.text_since_call
             && !marks.is_empty()

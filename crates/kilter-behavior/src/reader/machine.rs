@@ -89,6 +89,8 @@ pub(crate) struct Machine {
     /// Markerless calls that were made, and whether text came since the last.
     pub(crate) made: Vec<(String, String)>,
     pub(crate) text_since_call: bool,
+    /// Markerless calls that prose followed: name and arguments.
+    shown: Vec<(String, String)>,
     /// An opener stood in the text: a closer behind it is no lone one.
     pub(crate) no_lone: bool,
     pub(crate) reasoning_place: Option<ReasoningPlace>,
@@ -135,6 +137,7 @@ impl Machine {
             framed: None,
             made: Vec::new(),
             text_since_call: false,
+            shown: Vec::new(),
             no_lone: false,
             reasoning_place: None,
             truncated: false,
@@ -255,6 +258,7 @@ impl Machine {
     fn text_follows(&mut self, sink: &mut dyn Sink) {
         if self.place == Place::Content {
             if self.out.weak_pending() {
+                self.shown.extend(self.out.pending_calls());
                 self.out.reject_weak(sink);
                 // What was taken out is back: the white space behind it is text.
                 self.gap = false;
@@ -331,6 +335,15 @@ impl Machine {
     }
 
     pub(crate) fn finish(&mut self, sink: &mut dyn Sink) -> TurnSummary {
+        // Where markerless calls were shown, the ones at the end are meant only if they are all of
+        // them again: to make the last of several alone would be half of what was said.
+        if self.out.weak_pending() && !self.shown.is_empty() {
+            let last = self.out.pending_calls();
+            if !self.shown.iter().all(|s| last.contains(s)) {
+                self.out.reject_weak(sink);
+                self.gap = false;
+            }
+        }
         // The last white space: framing behind a span, else text.
         let ws = std::mem::take(&mut self.ws);
         if !ws.is_empty() {

@@ -26,6 +26,14 @@ pub(crate) enum Ev {
     Quoted(String),
 }
 
+/// What makes two calls the same one.
+pub(crate) fn mark(call: &ToolCall) -> (String, String) {
+    (
+        call.name.clone(),
+        call.arguments.split_whitespace().collect(),
+    )
+}
+
 /// The queue in front of the sink.
 #[derive(Debug, Default)]
 pub(crate) struct Outlet {
@@ -185,6 +193,20 @@ impl Outlet {
 
     pub(crate) fn weak_pending(&self) -> bool {
         self.weak_at.is_some()
+    }
+
+    /// The markerless calls that wait for the end of the reply: name and arguments.
+    pub(crate) fn pending_calls(&self) -> Vec<(String, String)> {
+        let from = self.weak_at.unwrap_or(self.queue.len());
+        self.queue[from..]
+            .iter()
+            .filter_map(|e| match e {
+                Ev::Call {
+                    call, weak: true, ..
+                } => Some(mark(call)),
+                _ => None,
+            })
+            .collect()
     }
 
     /// Text follows: markerless calls were only shown.

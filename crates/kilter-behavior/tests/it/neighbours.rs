@@ -305,3 +305,49 @@ fn a_built_in_tool_is_called_by_its_own_name() {
     let got = read(own, "<|python_tag|>desk.call(who=\"Ann\")");
     assert_eq!(got.calls[0].name, "desk.call");
 }
+
+#[test]
+fn the_last_of_several_shown_calls_is_not_made_alone() {
+    let json =
+        |port: &str| format!("{{\"name\": \"get_tide\", \"arguments\": {{\"port\": \"{port}\"}}}}");
+    let (a, b) = (json("Brest"), json("Oslo"));
+    let none: &[(&str, &str)] = &[];
+    for (raw, want) in [
+        (format!("First:\n{a}\nThen:\n{b}"), none),
+        (format!("First:\n```json\n{a}\n```\nand then\n```json\n{b}\n```\n"), none),
+        ("For one:\n[get_tide(port=\"Brest\")]\n...\n[get_tide(port=\"Oslo\")]".to_owned(), none),
+        (
+            "Action: get_tide\nAction Input: {\"port\": \"Brest\"}\nThought: now the other.\nAction: ping\nAction Input: {}".to_owned(),
+            none,
+        ),
+        // The same again, or all of them: that is what is meant.
+        (
+            format!("It is\n{a}\nso the call is:\n{a}"),
+            &[("get_tide", "Brest")],
+        ),
+        (
+            format!("First:\n{a}\nThen:\n{b}\nTogether:\n[{a}, {b}]"),
+            &[("get_tide", "Brest"), ("get_tide", "Oslo")],
+        ),
+        (
+            format!("First:\n{a}\nThen:\n{b}\nTogether:\n{a}\n{b}\n"),
+            &[("get_tide", "Brest"), ("get_tide", "Oslo")],
+        ),
+    ] {
+        let cfg = config(Expect::Auto);
+        let got = read(cfg.clone(), &raw);
+        let have: Vec<(String, String)> = got
+            .calls
+            .iter()
+            .map(|c| (c.name.clone(), c.arguments.clone()))
+            .collect();
+        assert_eq!(have.len(), want.len(), "{raw:?}: {have:?}");
+        for ((n, a), (name, arg)) in have.iter().zip(want) {
+            assert!(n == name && a.contains(arg), "{raw:?}: {have:?}");
+        }
+        if want.is_empty() {
+            assert_eq!(got.content, raw);
+        }
+        assert_eq!(first_difference(&cfg, &raw), None);
+    }
+}
