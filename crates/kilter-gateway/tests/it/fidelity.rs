@@ -1,6 +1,6 @@
 //! What is healthy is not touched: `on` equals `off`, `observe` is `off` and remembers.
 
-use kilter_core::EventKind;
+use kilter_core::{Clock, EventKind, SystemClock};
 use kilter_mock::{MockServer, Script};
 use serde_json::json;
 
@@ -280,7 +280,7 @@ async fn words_before_a_possible_marker_wait_no_longer_than_the_bound() {
         .await
         .unwrap()
         .into_body();
-    let clock = std::time::Instant::now();
+    let clock = SystemClock::default();
     let mut text = String::new();
     let mut early = None;
     while let Some(frame) = body.frame().await {
