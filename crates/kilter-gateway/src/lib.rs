@@ -20,7 +20,7 @@
 //! | [`config`] | `kilter.toml` and its layers |
 //! | [`server`] | sockets, routes, who may come in |
 //! | [`state`] | what turns share; replaced on reload |
-//! | [`backend`], [`upstream`] | pools, keys; asking with timeouts and retries |
+//! | [`backend`], [`upstream`], [`alarm`] | pools, keys; asking with timeouts and retries |
 //! | [`session`] | who a request belongs to, and its profile |
 //! | [`turn`] | one turn from request to end of answer |
 //! | [`compensation`] | refusals matched, requests changed, what helped learnt |
@@ -31,6 +31,7 @@
 //! | [`redact`] | keys are taken out of everything that is kept |
 //! | [`error`] | what can go wrong, in the API's own shape |
 
+pub mod alarm;
 pub mod appendlog;
 pub mod backend;
 pub mod capture;

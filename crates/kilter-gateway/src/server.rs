@@ -145,8 +145,7 @@ async fn serve(
     http.timer(TokioTimer::new())
         .header_read_timeout(HEADER_WAIT)
         .max_buf_size(header_bytes.max(8192))
-        .keep_alive(true)
-        .pipeline_flush(true);
+        .keep_alive(true);
     loop {
         let accepted = tokio::select! {
             a = listener.accept() => a,

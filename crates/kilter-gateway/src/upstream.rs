@@ -8,6 +8,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::alarm::Alarm;
 use crate::backend::Backend;
 use crate::error::TurnError;
 
@@ -26,6 +27,7 @@ pub struct Answer {
 #[derive(Debug)]
 pub struct AnswerBody {
     incoming: Incoming,
+    alarm: Alarm,
     backend: String,
     first: bool,
     first_token: Duration,
@@ -51,8 +53,8 @@ impl AnswerBody {
             } else {
                 (self.gap, "in the middle of its answer", "gap")
             };
-            let frame = match tokio::time::timeout(wait, self.incoming.frame()).await {
-                Err(_) => {
+            let frame = match self.alarm.within(wait, self.incoming.frame()).await {
+                None => {
                     return Some(Err(TurnError::Timeout {
                         backend: self.backend.clone(),
                         phase,
@@ -60,14 +62,14 @@ impl AnswerBody {
                         after: wait,
                     }));
                 }
-                Ok(None) => return None,
-                Ok(Some(Err(e))) => {
+                Some(None) => return None,
+                Some(Some(Err(e))) => {
                     return Some(Err(TurnError::Cut {
                         backend: self.backend.clone(),
                         why: words(&e),
                     }));
                 }
-                Ok(Some(Ok(frame))) => frame,
+                Some(Some(Ok(frame))) => frame,
             };
             let Ok(data) = frame.into_data() else {
                 continue;
@@ -270,6 +272,7 @@ pub async fn ask(
         headers: head.headers,
         body: AnswerBody {
             incoming,
+            alarm: Alarm::default(),
             backend: name.to_owned(),
             first: true,
             first_token: backend.config.timeouts.first_token.into(),

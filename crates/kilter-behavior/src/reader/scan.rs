@@ -37,6 +37,8 @@ impl Machine {
         let mut next_stop = usize::MAX;
         let mut stop_from = usize::MAX;
         let content = self.place == Place::Content;
+        // Something else than white space was seen: what only opens a text cannot begin any more.
+        let mut texty = !self.fresh;
         let wide = self.wide();
         let required = content && self.cfg.expect == Expect::Required && !self.off;
         loop {
@@ -69,6 +71,7 @@ impl Machine {
                             return (k + n, Next::Again);
                         }
                         Here::Plain(n) => {
+                            texty = true;
                             i = n.max(k);
                             if i == k && !matches!(b[k], b'<' | b'[' | b'>' | b']') {
                                 i = next_char(w, k);
@@ -101,7 +104,11 @@ impl Machine {
                 None
             };
             if let Some(n) = nl {
-                i = n + 1;
+                i = if texty {
+                    self.past_plain_lines(w, n + 1, next_stop)
+                } else {
+                    n + 1
+                };
                 continue;
             }
             if next_stop >= b.len() {
@@ -128,6 +135,36 @@ impl Machine {
         }
         self.emit(&w[..end], sink);
         (end, Next::Wait)
+    }
+
+    /// Passes lines whose first character begins nothing, without keeping track of each. From the
+    /// start of a line to the start of the next that must be looked at, or into the last line
+    /// before `stop`.
+    fn past_plain_lines(&self, w: &str, start: usize, stop: usize) -> usize {
+        let b = w.as_bytes();
+        let mut i = start;
+        loop {
+            let mut k = i;
+            while k < stop && matches!(b[k], b' ' | b'\t' | b'\r' | b'\n') {
+                k += 1;
+            }
+            if k >= stop || self.may_begin(b[k]) {
+                return i;
+            }
+            match memchr::memchr(b'\n', &b[k..stop]) {
+                Some(n) => i = k + n + 1,
+                None => return next_char(w, k),
+            }
+        }
+    }
+
+    /// Whether a line whose first character has this first byte must be looked at.
+    fn may_begin(&self, b: u8) -> bool {
+        let reg = &self.cfg.registry;
+        matches!(b, b'`' | b'~' | b'<' | b'[' | b']' | b'>' | b'{')
+            || reg.line_bytes[b as usize]
+            || reg.lead_bytes[b as usize]
+            || self.cfg.tools.begins(b)
     }
 
     /// Whether markers with other first bytes than the usual stops are looked for.

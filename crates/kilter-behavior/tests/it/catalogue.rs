@@ -9,8 +9,12 @@ use kilter_core::{Expect, Origin, Provenance, RejectReason, Strength, ToolCall, 
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::laws::{Dice, cut};
+
 /// Longest text that is tried at every single split, in bytes.
 pub(crate) const EVERY_SPLIT: usize = 4096;
+/// Seeded ways of cutting a longer text.
+pub(crate) const RECHUNKINGS: usize = 1000;
 
 /// One file under `fixtures/dialects`.
 #[derive(Debug, Deserialize)]
@@ -318,6 +322,14 @@ pub(crate) fn first_difference(cfg: &ReaderConfig, raw: &str) -> Option<String> 
         ));
     }
     if raw.len() > EVERY_SPLIT {
+        let mut dice = Dice::new(raw.len() as u64);
+        for _ in 0..RECHUNKINGS {
+            let pieces = cut(raw, 1 + dice.below(6), &mut dice);
+            let got = read_pieces(cfg, &pieces);
+            if got != whole {
+                return Some(format!("{pieces:?}: {got:?}\n    whole: {whole:?}"));
+            }
+        }
         return None;
     }
     for (at, _) in raw.char_indices().skip(1) {

@@ -8,6 +8,7 @@
 
 mod catalogue;
 mod corpus;
+mod corpus_laws;
 mod evidence;
 mod field_reports;
 mod fixtures;

@@ -18,6 +18,7 @@ use super::stream::stream_headers;
 use super::tally::Tally;
 use super::watch::Watch;
 use super::{Turn, is_event_stream};
+use crate::alarm::Alarm;
 use crate::config::Adapt;
 use crate::error::TurnError;
 use crate::upstream::{Answer, AnswerBody, answered};
@@ -33,6 +34,7 @@ enum Copy {
 struct Driver {
     turn: Turn,
     body: AnswerBody,
+    alarm: Alarm,
     copy: Copy,
     over: bool,
     events: bool,
@@ -66,6 +68,7 @@ pub(crate) fn respond(turn: Turn, answer: Answer) -> Response {
     let driver = Box::new(Driver {
         turn,
         body: answer.body,
+        alarm: Alarm::default(),
         copy,
         over: false,
         events,
@@ -87,9 +90,9 @@ impl Driver {
         }
         let longest: Duration = self.turn.live.config.gateway.limits.answer.into();
         let left = longest.saturating_sub(self.turn.took());
-        let piece = match tokio::time::timeout(left, self.body.next()).await {
-            Ok(piece) => piece,
-            Err(_) => Some(Err(TurnError::Endless {
+        let piece = match self.alarm.within(left, self.body.next()).await {
+            Some(piece) => piece,
+            None => Some(Err(TurnError::Endless {
                 backend: self.turn.backend().to_owned(),
                 limit: longest.as_secs(),
                 unit: "seconds",

@@ -17,6 +17,7 @@ use kilter_wire::sse::Framer;
 use super::close::Ending;
 use super::watch::Watch;
 use super::{Turn, is_event_stream};
+use crate::alarm::Alarm;
 use crate::config::Adapt;
 use crate::error::TurnError;
 use crate::ladder_exec;
@@ -24,6 +25,10 @@ use crate::upstream::{Answer, AnswerBody, answered};
 
 /// Longest wait for the end of an answer behind its `[DONE]`: the client has it all by then.
 const DRAIN: Duration = Duration::from_millis(100);
+
+/// First pieces that do not wait for company: the role and the first word. Behind them, pieces that are there at the
+/// same time leave in one write.
+const PROMPT: u8 = 2;
 
 /// What happens next in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +41,12 @@ enum Phase {
 struct Driver {
     turn: Turn,
     body: AnswerBody,
+    alarm: Alarm,
     framer: Framer,
     watch: Watch,
+    /// Pieces that each must be on the wire before the next is read.
+    prompt: u8,
+    flush: bool,
     phase: Phase,
 }
 
@@ -57,6 +66,9 @@ pub(crate) fn respond(turn: Turn, answer: Answer) -> Response {
         framer: Framer::with_limit(turn.live.config.gateway.limits.event_bytes),
         watch: Watch::new(&turn),
         body: answer.body,
+        alarm: Alarm::default(),
+        prompt: PROMPT,
+        flush: false,
         phase: Phase::Reading,
         turn,
     });
@@ -83,7 +95,13 @@ pub(crate) fn stream_headers(headers: &mut HeaderMap) {
 impl Driver {
     async fn next(&mut self) -> Option<Frame<Bytes>> {
         loop {
+            if std::mem::take(&mut self.flush) {
+                // The server writes out what it has when nothing more is ready.
+                tokio::task::yield_now().await;
+            }
             if let Some(bytes) = self.watch.take() {
+                self.flush = self.prompt > 0;
+                self.prompt = self.prompt.saturating_sub(1);
                 return Some(Frame::data(bytes));
             }
             match self.phase {
@@ -123,15 +141,15 @@ impl Driver {
         let due = self.watch.deadline(hold);
         let wait = due.map_or(left, |d| d.saturating_sub(now).min(left));
         // A piece that is there already never touches the timer.
-        let piece = match tokio::time::timeout(wait, self.body.next()).await {
-            Err(_) => {
+        let piece = match self.alarm.within(wait, self.body.next()).await {
+            None => {
                 if due.is_some() {
                     let now = self.turn.took().max(now + wait);
                     self.watch.tick(&mut self.turn, now);
                 }
                 return;
             }
-            Ok(piece) => piece,
+            Some(piece) => piece,
         };
         let now = self.turn.took();
         match piece {
