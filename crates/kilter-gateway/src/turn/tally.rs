@@ -9,6 +9,7 @@ use super::Turn;
 use super::close::Ending;
 
 /// An answer as it passes.
+#[expect(clippy::large_enum_variant, reason = "it is kept in a box")]
 pub(super) enum Tally {
     /// A stream.
     Events(Framer, Accumulator),

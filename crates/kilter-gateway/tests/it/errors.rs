@@ -522,7 +522,9 @@ async fn a_host_that_nobody_knows_and_a_server_without_tls() {
     tokio::spawn(async move {
         while let Ok((mut s, _)) = plain.accept().await {
             let mut hello = [0; 4096];
-            s.read(&mut hello).await.ok();
+            if s.read(&mut hello).await.unwrap_or(0) == 0 {
+                continue;
+            }
             s.write_all(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
                 .await
                 .ok();
