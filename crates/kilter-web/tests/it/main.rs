@@ -1,3 +1,11 @@
 //! Everything that kilter-web promises, one module per subject.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a panic in a test is the report"
+)]
 
 mod address;
+mod cascade;
+mod receipt;
+mod receipt_sets;

@@ -1,0 +1,309 @@
+//! Where keys lie: made on first use, readable by their owner alone, rotated, and the first key seen of others noted.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use kilter_core::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::key::{KeyError, PublicKey, Signer};
+
+/// What is wrong with the key folder.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file could not be read or written.
+    #[error("cannot {what} `{path}`: {why}")]
+    Io {
+        /// `read`, `write`, …
+        what: &'static str,
+        /// The file.
+        path: String,
+        /// The system's words.
+        why: String,
+    },
+    /// Others can read the secret key.
+    #[error(
+        "the key `{path}` can be read by others\nhint: run `chmod 600 {path}`, and `kilter receipts rotate` if others may have read it"
+    )]
+    Exposed {
+        /// The file.
+        path: String,
+    },
+    /// The key itself.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// Receipts are switched off, so no key is made.
+    #[error("receipts are off, so there is no key to sign with\nhint: switch receipts on")]
+    Off,
+}
+
+fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreError {
+    let path = path.display().to_string();
+    move |e| StoreError::Io {
+        what,
+        path,
+        why: e.to_string(),
+    }
+}
+
+/// The folder with the keys of this installation. Opening it makes nothing; signing makes the first key.
+#[derive(Debug, Clone)]
+pub struct KeyStore {
+    dir: PathBuf,
+    on: bool,
+}
+
+const CURRENT: &str = "current";
+const KNOWN: &str = "known_keys.json";
+
+impl KeyStore {
+    /// The folder `keys` in the state folder; `on`: whether receipts are signed at all.
+    pub fn open(state: &Path, on: bool) -> Self {
+        Self {
+            dir: state.join("keys"),
+            on,
+        }
+    }
+
+    /// The key to sign with; made when there is none yet.
+    ///
+    /// # Errors
+    /// [`StoreError::Off`] when receipts are off, [`StoreError::Exposed`] when others can read the key.
+    pub fn signer(&self) -> Result<Signer, StoreError> {
+        if !self.on {
+            return Err(StoreError::Off);
+        }
+        if let Some(key) = self.current()? {
+            return Ok(key);
+        }
+        let key = Signer::generate()?;
+        let secret = self.keep(&key)?;
+        // A link fails where the name is taken: of two processes that begin at once, one key wins for both.
+        let pointer = self.dir.join(CURRENT);
+        let mine = self.dir.join(format!("{CURRENT}.{}", file_name(&key.id())));
+        write_new(&mine, key.id().as_bytes(), 0o600)?;
+        let linked = std::fs::hard_link(&mine, &pointer);
+        let _ = std::fs::remove_file(&mine);
+        if linked.is_err() {
+            let _ = std::fs::remove_file(&secret);
+            let _ = std::fs::remove_file(self.public_file(&key.id()));
+            if let Some(winner) = self.current()? {
+                return Ok(winner);
+            }
+            linked.map_err(io("write", &pointer))?;
+        }
+        Ok(key)
+    }
+
+    /// The key to sign with, where there is one.
+    ///
+    /// # Errors
+    /// As [`KeyStore::signer`].
+    pub fn current(&self) -> Result<Option<Signer>, StoreError> {
+        let pointer = self.dir.join(CURRENT);
+        let id = match std::fs::read_to_string(&pointer) {
+            Ok(id) => id,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(io("read", &pointer)(e)),
+        };
+        let path = self.secret_file(id.trim());
+        private(&path)?;
+        let text = std::fs::read_to_string(&path).map_err(io("read", &path))?;
+        Ok(Some(Signer::from_pem(&text)?))
+    }
+
+    /// Makes a new key and signs with it from now on. The old secret is deleted; its public half stays, so that old
+    /// receipts verify.
+    ///
+    /// # Errors
+    /// As [`KeyStore::signer`].
+    pub fn rotate(&self) -> Result<Signer, StoreError> {
+        if !self.on {
+            return Err(StoreError::Off);
+        }
+        let old = self.current()?;
+        let key = Signer::generate()?;
+        self.keep(&key)?;
+        let pointer = self.dir.join(CURRENT);
+        let next = self.dir.join(format!("{CURRENT}.{}", file_name(&key.id())));
+        write_new(&next, key.id().as_bytes(), 0o600)?;
+        std::fs::rename(&next, &pointer).map_err(io("write", &pointer))?;
+        if let Some(old) = old {
+            let path = self.secret_file(&old.id());
+            std::fs::remove_file(&path).map_err(io("delete", &path))?;
+        }
+        Ok(key)
+    }
+
+    /// Every public key of this installation, the current one first.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], [`StoreError::Key`].
+    pub fn public_keys(&self) -> Result<Vec<PublicKey>, StoreError> {
+        let dir = self.dir.join("public");
+        let Ok(entries) = std::fs::read_dir(&dir) else {
+            return Ok(Vec::new());
+        };
+        let mut keys = Vec::new();
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let text = std::fs::read_to_string(&path).map_err(io("read", &path))?;
+            keys.push(PublicKey::from_pem(&text)?);
+        }
+        let current = std::fs::read_to_string(self.dir.join(CURRENT)).unwrap_or_default();
+        keys.sort_by_key(|k| (k.id() != current.trim(), k.id()));
+        Ok(keys)
+    }
+
+    /// Notes the key that another origin signs with. The first one is trusted, a later other one is not: the caller is
+    /// told.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn note(
+        &self,
+        origin: &str,
+        key: &PublicKey,
+        now: Timestamp,
+    ) -> Result<Acquaintance, StoreError> {
+        let path = self.dir.join(KNOWN);
+        let mut known: Known = match std::fs::read_to_string(&path) {
+            Ok(text) => serde_json::from_str(&text)
+                .map_err(|e| io("read", &path)(std::io::Error::other(e.to_string())))?,
+            Err(_) => Known::default(),
+        };
+        if let Some(entry) = known.keys.iter().find(|k| k.origin == origin) {
+            return Ok(if entry.key_id == key.id() && entry.pem == key.to_pem() {
+                Acquaintance::Known {
+                    first_seen: entry.first_seen.clone(),
+                }
+            } else {
+                Acquaintance::Changed {
+                    known: entry.key_id.clone(),
+                    first_seen: entry.first_seen.clone(),
+                }
+            });
+        }
+        known.keys.push(KnownKey {
+            origin: origin.to_owned(),
+            key_id: key.id(),
+            pem: key.to_pem(),
+            first_seen: now.rfc3339(),
+        });
+        self.folder()?;
+        let text = serde_json::to_string_pretty(&known).unwrap_or_default();
+        let next = self.dir.join(format!("{KNOWN}.next"));
+        let _ = std::fs::remove_file(&next);
+        write_new(&next, text.as_bytes(), 0o600)?;
+        std::fs::rename(&next, &path).map_err(io("write", &path))?;
+        Ok(Acquaintance::New)
+    }
+
+    fn folder(&self) -> Result<(), StoreError> {
+        let public = self.dir.join("public");
+        std::fs::create_dir_all(&public).map_err(io("make", &public))?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(&self.dir, std::fs::Permissions::from_mode(0o700))
+                .map_err(io("protect", &self.dir))?;
+        }
+        Ok(())
+    }
+
+    fn keep(&self, key: &Signer) -> Result<PathBuf, StoreError> {
+        self.folder()?;
+        let secret = self.secret_file(&key.id());
+        write_new(&secret, key.to_pem().as_bytes(), 0o600)?;
+        write_new(
+            &self.public_file(&key.id()),
+            key.public().to_pem().as_bytes(),
+            0o644,
+        )?;
+        Ok(secret)
+    }
+
+    fn secret_file(&self, id: &str) -> PathBuf {
+        self.dir.join(format!("{}.pem", file_name(id)))
+    }
+
+    fn public_file(&self, id: &str) -> PathBuf {
+        self.dir
+            .join("public")
+            .join(format!("{}.pem", file_name(id)))
+    }
+}
+
+/// How well the key of another origin is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acquaintance {
+    /// Seen for the first time, and noted.
+    New,
+    /// The same as before.
+    Known {
+        /// Since when.
+        first_seen: String,
+    },
+    /// Not the one that was noted: do not trust it without asking.
+    Changed {
+        /// The key that was noted.
+        known: String,
+        /// Since when.
+        first_seen: String,
+    },
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Known {
+    keys: Vec<KnownKey>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KnownKey {
+    origin: String,
+    key_id: String,
+    pem: String,
+    first_seen: String,
+}
+
+/// A key id as a file name: letters, digits and `-` alone, whatever the pointer holds.
+fn file_name(id: &str) -> String {
+    id.chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect()
+}
+
+/// Writes a file that must not be there yet, with its mode from the first moment on.
+fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(mode);
+    }
+    #[cfg(not(unix))]
+    let _ = mode;
+    options
+        .open(path)
+        .and_then(|mut f| f.write_all(bytes).and_then(|()| f.sync_all()))
+        .map_err(io("write", path))
+}
+
+fn private(path: &Path) -> Result<(), StoreError> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(path)
+            .map_err(io("read", path))?
+            .permissions()
+            .mode();
+        if mode & 0o077 != 0 {
+            return Err(StoreError::Exposed {
+                path: path.display().to_string(),
+            });
+        }
+    }
+    Ok(())
+}
