@@ -16,11 +16,8 @@
 //! The rule of trust: a [`Failure`] means that the content of the page is *unknown*. A failure never carries a body.
 //! Pure stages (everything from decode on) do no I/O, take no time and never panic on any input.
 
-<<<<<<< HEAD
 pub mod address;
-=======
 pub mod cascade;
->>>>>>> a714c0d (Run the cascade as a state machine, and sign what was read)
 pub mod failure;
 pub mod hash;
 pub mod page;

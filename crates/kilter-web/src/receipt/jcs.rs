@@ -63,14 +63,11 @@ fn write(value: &Value, out: &mut String) -> Result<(), JcsError> {
     Ok(())
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    reason = "the loss is what is looked for"
-)]
+/// The double that an integer stands for: one that writes the integer's own digits.
+#[expect(clippy::cast_precision_loss, reason = "the loss is what is looked for")]
 fn exact(i: i128) -> Option<f64> {
     let double = i as f64;
-    (double as i128 == i).then_some(double)
+    (number(double) == i.to_string()).then_some(double)
 }
 
 /// A finite double as ECMAScript's `Number::toString` writes it (ECMA-262, 6.1.6.1.20).

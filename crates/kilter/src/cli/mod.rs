@@ -1,8 +1,10 @@
 //! The command tree: what can be typed, and the help that says so.
 
+pub(crate) mod cascade;
 pub(crate) mod fit;
 pub(crate) mod mock;
 pub(crate) mod parse;
+pub(crate) mod receipts;
 pub(crate) mod serve;
 pub(crate) mod small;
 pub(crate) mod trace;
@@ -94,6 +96,10 @@ pub(crate) enum Command {
     Mock(mock::Mock),
     /// Read traces and captures
     Trace(trace::Trace),
+    /// Read one page whatever it takes, and show each step
+    Cascade(cascade::Cascade),
+    /// Export keys and check receipts, without a network
+    Receipts(receipts::Receipts),
     /// Say what is installed, what answers and what is missing
     Doctor(small::Doctor),
     /// Check and explain the configuration

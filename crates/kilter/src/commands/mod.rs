@@ -1,5 +1,6 @@
 //! One file per command; each takes its arguments and the output, and says how it ended.
 
+mod cascade;
 mod config;
 mod doctor;
 mod fit;
@@ -9,6 +10,7 @@ mod mock;
 mod orient;
 mod parse;
 mod parse_lines;
+mod receipts;
 mod serve;
 mod trace;
 mod trace_fixture;
@@ -30,6 +32,8 @@ pub(crate) fn run(cli: Cli, out: &Out) -> Outcome {
         Some(Command::Config(args)) => config::run(&args, global, out),
         Some(Command::Mock(args)) => wait(mock::run(&args, out)),
         Some(Command::Parse(args)) => parse::run(&args, out),
+        Some(Command::Cascade(args)) => wait(cascade::run(&args, global, out)),
+        Some(Command::Receipts(args)) => receipts::run(&args, global, out),
         Some(Command::Doctor(args)) => wait(doctor::run(&args, global, out)),
         Some(Command::Completions(args)) => man::completions(&args, out),
         Some(Command::Man(args)) => man::run(&args, out),

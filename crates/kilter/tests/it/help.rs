@@ -2,7 +2,7 @@
 
 use crate::run::Place;
 
-const COMMANDS: [&[&str]; 14] = [
+const COMMANDS: [&[&str]; 21] = [
     &[],
     &["fit"],
     &["serve"],
@@ -17,6 +17,13 @@ const COMMANDS: [&[&str]; 14] = [
     &["config", "check"],
     &["completions"],
     &["man"],
+    &["cascade"],
+    &["cascade", "run"],
+    &["cascade", "selftest"],
+    &["receipts"],
+    &["receipts", "export"],
+    &["receipts", "rotate"],
+    &["receipts", "verify"],
 ];
 
 #[test]

@@ -5,12 +5,14 @@
     reason = "a panic in a test is the report"
 )]
 
+mod cascade;
 mod config;
 mod doctor;
 mod fit;
 mod help;
 mod lines;
 mod parse;
+mod receipts;
 mod run;
 mod serve;
 mod trace;
