@@ -16,12 +16,16 @@
 //! The rule of trust: a [`Failure`] means that the content of the page is *unknown*. A failure never carries a body.
 //! Pure stages (everything from decode on) do no I/O, take no time and never panic on any input.
 
+pub mod acquire;
 pub mod address;
 pub mod cascade;
+pub mod decode;
 pub mod failure;
+pub mod format;
 pub mod hash;
 pub mod page;
 pub mod receipt;
+pub mod robots;
 
 pub use failure::{Decision, Failure, FailureCode, Fix};
 pub use page::{Block, BlockKind, Link, Omission, Page, PageMeta, ReadOptions};

@@ -177,6 +177,20 @@ impl Target {
     }
 }
 
+/// Reads a URL as the web does (WHATWG URL), against the page it stands in where there is one. The one way in for URLs.
+///
+/// # Errors
+/// [`Refusal::NotAUrl`].
+pub fn read_url(input: &str, base: Option<&Url>) -> Result<Url, Refusal> {
+    Url::options()
+        .base_url(base)
+        .parse(input)
+        .map_err(|e| Refusal::NotAUrl {
+            url: input.chars().take(200).collect(),
+            reason: e.to_string(),
+        })
+}
+
 /// Addresses that were judged: the only ones a connection may be made to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pinned {
@@ -231,10 +245,7 @@ impl AddressPolicy {
     /// # Errors
     /// Every refusal but [`Refusal::NoAddress`].
     pub fn parse(&self, url: &str) -> Result<(Url, Target), Refusal> {
-        let parsed = Url::parse(url).map_err(|e| Refusal::NotAUrl {
-            url: url.chars().take(200).collect(),
-            reason: e.to_string(),
-        })?;
+        let parsed = read_url(url, None)?;
         let target = self.judge_url(&parsed)?;
         Ok((parsed, target))
     }

@@ -5,7 +5,11 @@
     reason = "a panic in a test is the report"
 )]
 
+mod acquire;
 mod address;
 mod cascade;
+mod decode;
 mod receipt;
 mod receipt_sets;
+mod site;
+mod space;

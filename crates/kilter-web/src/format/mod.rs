@@ -1,0 +1,9 @@
+//! What a body is, and the reader for each kind that is not HTML.
+
+pub mod feed;
+pub mod fragment;
+pub mod json;
+pub mod sniff;
+pub mod xml;
+
+pub use sniff::Format;
