@@ -290,6 +290,9 @@ pub(crate) fn head(t: &str, cx: Cx<'_>, whole: bool) -> Head {
             Head::More
         }
     };
+    // What follows a closing quote may say that it closes nothing: at the end of the text that is
+    // not known yet.
+    let text = |t: &str| string(t).filter(|(_, end)| whole || *end < t.len());
     let mut rest = t;
     loop {
         rest = rest.trim_start();
@@ -302,7 +305,7 @@ pub(crate) fn head(t: &str, cx: Cx<'_>, whole: bool) -> Head {
             }
             Some(b'(') => {
                 rest = rest[1..].trim_start();
-                return match string(rest) {
+                return match text(rest) {
                     None if rest.is_empty() || !whole => undecided(),
                     Some((s, _)) if cx.tools.is_declared_rule_on() && cx.known(&s) => Head::Ok,
                     _ => Head::No(Why::Other),
@@ -310,7 +313,7 @@ pub(crate) fn head(t: &str, cx: Cx<'_>, whole: bool) -> Head {
             }
             Some(b'"' | b'\'') => {
                 // A list of strings: calls in quotes, or ["name", {…}].
-                return match string(rest) {
+                return match text(rest) {
                     None => undecided(),
                     Some((s, _)) => {
                         let name = &s[..super::name_end(&s, 0)];
@@ -329,7 +332,7 @@ pub(crate) fn head(t: &str, cx: Cx<'_>, whole: bool) -> Head {
     if rest.is_empty() {
         return undecided();
     }
-    let Some((key, after)) = string(rest) else {
+    let Some((key, after)) = text(rest) else {
         return if matches!(rest.as_bytes().first(), Some(b'"' | b'\'')) {
             undecided()
         } else {
@@ -349,7 +352,7 @@ pub(crate) fn head(t: &str, cx: Cx<'_>, whole: bool) -> Head {
         if v.starts_with('{') {
             return Head::Ok;
         }
-        return match string(v) {
+        return match text(v) {
             None if matches!(v.as_bytes().first(), Some(b'"' | b'\'')) => undecided(),
             None => Head::No(Why::Other),
             Some((s, end)) => {
@@ -365,7 +368,7 @@ pub(crate) fn head(t: &str, cx: Cx<'_>, whole: bool) -> Head {
                         Head::No(Why::Other)
                     };
                 };
-                match string(next.trim_start()) {
+                match text(next.trim_start()) {
                     None => undecided(),
                     Some((k2, _)) if ARGS.contains(&k2.as_str()) => Head::No(Why::Undeclared(s)),
                     Some(_) => Head::No(Why::Other),

@@ -290,6 +290,25 @@ fn short_mixtures_at_every_split() {
     );
 }
 
+/// A quote is text or the end of a string by the byte behind it: where that has not come, nothing is known.
+#[test]
+fn a_quote_that_may_close_nothing_is_waited_for() {
+    for raw in [
+        "```json\n{\"name\": \"nope\", \"arguments\"y\": 1}\n```",
+        "{\"name\": \"nope\", \"arguments\"y\": 1}",
+        "{\"name\": \"ping\"x\", \"arguments\": {}}",
+        "{\"name\"y\": \"ping\", \"arguments\": {}}",
+        "[\"ping\"x\", {}]",
+        "(\"ping\"x\", {})",
+    ] {
+        for cfg in &configs() {
+            if let Some(d) = crate::catalogue::first_difference(cfg, raw) {
+                panic!("{raw:?}: {d}");
+            }
+        }
+    }
+}
+
 #[test]
 fn examples_read_back() {
     let reg = Registry::builtin();
