@@ -31,6 +31,8 @@ impl Machine {
     pub(crate) fn scan(&mut self, w: &str, eof: bool, sink: &mut dyn Sink) -> (usize, Next) {
         let b = w.as_bytes();
         let mut i = std::mem::take(&mut self.skip).min(b.len());
+        // What came to nothing at an earlier place must not begin there again.
+        let floor = i;
         // Offset up to which `self.line` has been moved is 0: `emit` moves it. `synced` moves a copy.
         let mut line = self.line;
         let mut synced = 0;
@@ -77,7 +79,7 @@ impl Machine {
                                 i = next_char(w, k);
                             } else if i == k {
                                 // The stop at this very place was looked at as well.
-                                match self.stop(w, k, &line, eof, sink, &mut i) {
+                                match self.stop(w, k, floor, &line, eof, sink, &mut i) {
                                     Some(r) => return r,
                                     None => i = i.max(next_char(w, k)),
                                 }
@@ -117,7 +119,7 @@ impl Machine {
             let p = next_stop;
             line.advance(&w[synced..p]);
             synced = p;
-            match self.stop(w, p, &line, eof, sink, &mut i) {
+            match self.stop(w, p, floor, &line, eof, sink, &mut i) {
                 Some(r) => return r,
                 None => i = i.max(next_char(w, p)),
             }
@@ -249,10 +251,15 @@ impl Machine {
     }
 
     /// What begins at a stop. `None`: nothing; go on behind it (or at `i`, when that is further).
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the place, what is known of its line, and where the text goes"
+    )]
     fn stop(
         &mut self,
         w: &str,
         p: usize,
+        floor: usize,
         line: &super::line::Line,
         eof: bool,
         sink: &mut dyn Sink,
@@ -262,7 +269,7 @@ impl Machine {
         // Some markers begin before the stop.
         let reg = std::sync::Arc::clone(&self.cfg.registry);
         for (head, _) in &reg.back {
-            if w[..p].ends_with(head.as_str()) && b[p] != b'>' {
+            if w[floor..p].ends_with(head.as_str()) && b[p] != b'>' {
                 let at = p - head.len();
                 match self.cfg.registry.trie.walk(b, at, eof) {
                     Walk::No => {}
@@ -283,7 +290,7 @@ impl Machine {
                 }
             }
         }
-        let from = if b[p] == b'<' && p > 0 && b[p - 1] == b']' {
+        let from = if b[p] == b'<' && p > floor && b[p - 1] == b']' {
             match self.cfg.registry.trie.walk(b, p - 1, eof) {
                 Walk::No => p,
                 _ => p - 1,

@@ -290,6 +290,28 @@ fn short_mixtures_at_every_split() {
     );
 }
 
+/// A marker that is found from its second byte, or from what stands behind its word, is not begun again where it came
+/// to nothing: the reader would never end.
+#[test]
+fn what_came_to_nothing_begins_once() {
+    let reg = Registry::builtin();
+    let cfg = &configs()[0];
+    for name in reg.names() {
+        let Some(e) = reg.example(name) else { continue };
+        // Every opener of the family with something behind it that cannot go on.
+        for cut in 1..=e.len().min(60) {
+            if !e.is_char_boundary(cut) {
+                continue;
+            }
+            for bad in ["<|content_thinking|>", "]<]", "\"}{", "\u{FFFD}\n\n"] {
+                let raw = format!("Checking: {}{bad} x", &e[..cut]);
+                let r = read_pieces(cfg, &[&raw]);
+                assert!(r.calls.len() < 2, "{name}: {raw:?}");
+            }
+        }
+    }
+}
+
 /// A quote is text or the end of a string by the byte behind it: where that has not come, nothing is known.
 #[test]
 fn a_quote_that_may_close_nothing_is_waited_for() {
