@@ -59,6 +59,24 @@ pub enum FailureCode {
     PlaybookSaveRejected,
     /// The playbook's dry run failed.
     PlaybookVerifyFailed,
+    /// The playbook's dry run kept too little of the page.
+    PlaybookVerifyLowScore,
+    /// The playbook's dry run kept too much that is not the page.
+    PlaybookVerifyHighNoise,
+    /// A playbook does not mend this failure.
+    HealNotApplicable,
+    /// The failure's word is none.
+    InvalidFailureReason,
+    /// The playbook has no fields to extract.
+    KnowledgeSchemaMissing,
+    /// The playbook has fields, but none for this page.
+    PageClassUnmatched,
+    /// None of the fields is on the page.
+    KnowledgeSchemaEmpty,
+    /// Not one page of the digest could be read.
+    DigestFailed,
+    /// There are no URLs to read.
+    InvalidUrls,
     /// No search provider is configured.
     SearchUnconfigured,
     /// The search provider failed.
@@ -99,6 +117,15 @@ impl FailureCode {
             C::PlaybookSchemaInvalid => "playbook_schema_invalid",
             C::PlaybookSaveRejected => "playbook_save_rejected",
             C::PlaybookVerifyFailed => "playbook_verify_failed",
+            C::PlaybookVerifyLowScore => "playbook_verify_low_score",
+            C::PlaybookVerifyHighNoise => "playbook_verify_high_noise",
+            C::HealNotApplicable => "heal_not_applicable",
+            C::InvalidFailureReason => "invalid_failure_reason",
+            C::KnowledgeSchemaMissing => "knowledge_schema_missing",
+            C::PageClassUnmatched => "page_class_unmatched",
+            C::KnowledgeSchemaEmpty => "knowledge_schema_empty",
+            C::DigestFailed => "digest_failed",
+            C::InvalidUrls => "invalid_urls",
             C::SearchUnconfigured => "search_unconfigured",
             C::SearchError => "search_error",
             C::InvalidReceipt => "invalid_receipt",

@@ -18,14 +18,26 @@
 
 pub mod acquire;
 pub mod address;
+pub mod again;
+pub mod batch;
+pub mod budget;
 pub mod cascade;
+pub mod claim;
 pub mod decode;
+pub mod digest;
 pub mod failure;
+pub mod focus;
 pub mod format;
 pub mod hash;
+pub mod judge;
+pub mod knowledge;
 pub mod page;
+pub mod playbook;
 pub mod receipt;
 pub mod robots;
+pub mod store;
+pub mod vantage;
+pub mod watch;
 
 pub use failure::{Decision, Failure, FailureCode, Fix};
 pub use page::{Block, BlockKind, Link, Omission, Page, PageMeta, ReadOptions};

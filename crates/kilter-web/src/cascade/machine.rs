@@ -395,6 +395,7 @@ impl Machine {
             steps: std::mem::take(&mut self.steps),
             omitted,
             left_out: body.omitted,
+            blocks: body.blocks,
         }))
     }
 }

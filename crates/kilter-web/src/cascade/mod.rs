@@ -15,6 +15,7 @@
 pub mod drive;
 mod machine;
 pub mod outcome;
+pub mod reply;
 pub mod selftest;
 
 use std::time::Duration;
@@ -178,6 +179,8 @@ pub struct Body {
     pub links: Vec<NextLink>,
     /// What is on the page and not in the Markdown: reasons with what was left out.
     pub omitted: Vec<String>,
+    /// The content as blocks, where the reply is to be fitted into a budget.
+    pub blocks: Vec<crate::Block>,
     /// Hash of the whole page's Markdown where `markdown` is a part of it; absent: the hash of `markdown`.
     pub full_hash: Option<String>,
 }

@@ -182,6 +182,9 @@ pub struct Outcome {
     /// What is on the page and not in the Markdown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// The content as blocks; see [`super::reply`].
+    #[serde(skip)]
+    pub blocks: Vec<crate::Block>,
 }
 
 impl Outcome {

@@ -7,8 +7,14 @@
 
 mod acquire;
 mod address;
+mod again;
+mod budget;
 mod cascade;
+mod claim;
 mod decode;
+mod engines;
+mod judge;
+mod playbook;
 mod receipt;
 mod receipt_sets;
 mod site;
