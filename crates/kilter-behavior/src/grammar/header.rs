@@ -7,6 +7,8 @@ use crate::litscan::{LitScan, Scan};
 
 /// Longest header that is read.
 const HEADER_MAX: usize = 512;
+/// What must be seen behind a header to know where it ends.
+const LOOK_MAX: usize = 256;
 
 /// `NAME … {json}`.
 #[derive(Debug, Clone)]
@@ -56,7 +58,7 @@ impl Name {
             match &mut self.state {
                 State::Head => match self.parse(t, eof, cx) {
                     Parsed::More => {
-                        if t.len() - self.at > HEADER_MAX {
+                        if t.len() - self.at > HEADER_MAX + LOOK_MAX {
                             return Step::Fail(Why::Other);
                         }
                         return Step::More;

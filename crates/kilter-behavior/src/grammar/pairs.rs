@@ -1,6 +1,12 @@
 //! Alternating key and value elements behind a name (KV).
 
 use super::{Args, Cx, Lit, NAME_MAX, Param, RawCall, Step, Value, Why, Wire, lit, name_end};
+
+/// A key or a type is at most this long, in bytes.
+const KEY_MAX: usize = 512;
+/// Its closer, suffix included, ends within this many bytes more. The two limits are apart so that a
+/// closer that may still be coming is waited for: how the text was cut must not decide.
+const CLOSER_MAX: usize = 256;
 use crate::dialect::Dialect;
 
 /// `NAME <key>K</key> <value>V</value> …`.
@@ -150,7 +156,7 @@ impl KeyValue {
                         }
                         Lit::Yes(e) => {
                             let Some((key, after)) = until(t, e, &p.key[1], nonce) else {
-                                if t.len() - e > 512 {
+                                if t.len() - e > KEY_MAX + CLOSER_MAX {
                                     return Step::Fail(Why::Other);
                                 }
                                 return cut(&self.name);
@@ -307,7 +313,7 @@ fn pair_begins(
         Lit::Yes(e) => e,
     };
     let Some((key, after)) = until(t, from, &p.key[1], nonce) else {
-        return if eof || t.len() - from > 512 {
+        return if eof || t.len() - from > KEY_MAX + CLOSER_MAX {
             Some(false)
         } else {
             None
@@ -336,13 +342,13 @@ fn until<'a>(t: &'a str, from: usize, close: &String, nonce: bool) -> Option<(&'
     let first = *close.as_bytes().first()?;
     while let Some(n) = memchr::memchr(first, &t.as_bytes()[i..]) {
         let at = i + n;
+        if at - from > KEY_MAX {
+            return None;
+        }
         if let Lit::Yes(e) = lit(t, at, std::slice::from_ref(close), nonce, true) {
             return Some((&t[from..at], e));
         }
         i = at + 1;
-        if i - from > 512 {
-            return None;
-        }
     }
     None
 }

@@ -307,10 +307,14 @@ impl Machine {
 
 /// Whether a closing backtick and then text follow on the same line; `None` when that is not known.
 fn more_on_line(w: &str, from: usize, eof: bool) -> Option<bool> {
+    /// Farther along the line nobody looks, however much of it is there.
+    const LOOK: usize = 4096;
     let t = &w[from..];
-    let line = match memchr::memchr(b'\n', t.as_bytes()) {
-        Some(n) => &t[..n],
-        None if eof || t.len() > 4096 => t,
+    let long = t.len() > LOOK;
+    let near = &t[..t.floor_char_boundary(LOOK)];
+    let line = match memchr::memchr(b'\n', near.as_bytes()) {
+        Some(n) => &near[..n],
+        None if eof || long => near,
         None => return None,
     };
     Some(match line.find('`') {

@@ -312,6 +312,39 @@ fn what_came_to_nothing_begins_once() {
     }
 }
 
+/// Limits on keys and lines hold for the text, not for how much of it has come.
+#[test]
+fn limits_do_not_depend_on_the_cut() {
+    for pad in [
+        1usize, 400, 500, 511, 512, 513, 520, 600, 900, 4000, 4096, 4200,
+    ] {
+        let fill = "x".repeat(pad);
+        for raw in [
+            format!(
+                "<tool_call>get_tide<tool_sep>\n<arg_key>port{fill}</arg_key>\n<arg_value>Brest</arg_value>\n</tool_call>"
+            ),
+            format!(
+                "<tool_call>get_tide\n<arg_key>port</arg_key00{fill}<alls>\nx</arg_key>\n<arg_value>a</arg_value>\n</tool_call>"
+            ),
+            format!(
+                "<tool_call>get_tide\n<arg_key>port</arg_key>\n<arg_value>a<arg_key>{fill}</arg_key>\n<arg_value>b</arg_value>\n</tool_call>"
+            ),
+            format!(
+                "<|channel|>commentary to=functions.get_tide {fill}<|message|>{{\"port\": \"a\"}}<|call|>"
+            ),
+            format!("<function=get_tide{fill}>\n<parameter=port>\na\n</parameter>\n</function>"),
+            format!("`<tool_call>{fill}` and more\n"),
+            format!("`<tool_call>` {fill}\nand `more`"),
+        ] {
+            for cfg in configs().iter().take(3) {
+                if let Some(d) = crate::catalogue::first_difference(cfg, &raw) {
+                    panic!("{pad}: {d}");
+                }
+            }
+        }
+    }
+}
+
 /// A quote is text or the end of a string by the byte behind it: where that has not come, nothing is known.
 #[test]
 fn a_quote_that_may_close_nothing_is_waited_for() {
