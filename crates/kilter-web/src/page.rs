@@ -18,12 +18,13 @@ pub struct ReadOptions {
 }
 
 /// What a block is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockKind {
     /// A heading with its level.
     Heading,
     /// Running text.
+    #[default]
     Paragraph,
     /// One item of a list, with its depth.
     ListItem,
@@ -47,7 +48,7 @@ pub struct Link {
 }
 
 /// One block of a page: the unit of citation, hashing and focus.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Block {
     /// What it is.
     #[serde(rename = "type")]

@@ -9,7 +9,7 @@ use http::header::{
     USER_AGENT,
 };
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -43,13 +43,14 @@ impl Drop for Closing {
     }
 }
 
-/// Sends one GET. `target` is the judgement of `url`.
+/// Sends one GET, or a POST of JSON. `target` is the judgement of `url`.
 pub(crate) async fn ask(
     client: &Client,
     url: &Url,
     target: &Target,
     extra: HeaderMap,
     cookie: Option<String>,
+    json: Option<Bytes>,
 ) -> Result<Answer, Failure> {
     let limits = client.limits();
     let pinned = dial::pin(client.policy(), client.resolver(), target).await?;
@@ -70,7 +71,7 @@ pub(crate) async fn ask(
         .map_err(|e| of_hyper(url, &e, limits))?;
     let task = tokio::spawn(connection);
     let closing = Closing(task.abort_handle());
-    let request = request(client, url, extra, cookie)?;
+    let request = request(client, url, extra, cookie, json)?;
     let response = sender
         .send_request(request)
         .await
@@ -90,7 +91,8 @@ fn request(
     url: &Url,
     extra: HeaderMap,
     cookie: Option<String>,
-) -> Result<Request<Empty<Bytes>>, Failure> {
+    json: Option<Bytes>,
+) -> Result<Request<Full<Bytes>>, Failure> {
     let bad = |e: &dyn std::fmt::Display| {
         Failure::new(
             FailureCode::InvalidUrl,
@@ -99,8 +101,19 @@ fn request(
     };
     let path = &url[Position::BeforePath..Position::AfterQuery];
     let host = &url[Position::BeforeHost..Position::AfterPort];
-    let mut request = Request::get(path).body(Empty::new()).map_err(|e| bad(&e))?;
+    let posts = json.is_some();
+    let begun = if posts {
+        Request::post(path)
+    } else {
+        Request::get(path)
+    };
+    let mut request = begun
+        .body(Full::new(json.unwrap_or_default()))
+        .map_err(|e| bad(&e))?;
     let headers = request.headers_mut();
+    if posts {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
     headers.insert(HOST, HeaderValue::from_str(host).map_err(|e| bad(&e))?);
     headers.insert(USER_AGENT, client.user_agent().clone());
     headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));

@@ -255,6 +255,35 @@ impl Client {
         }
     }
 
+    /// Sends JSON to a service that the operator configured, and reads its answer. Nothing is followed.
+    ///
+    /// # Errors
+    /// The codes of acquisition.
+    pub async fn post_json(
+        &self,
+        url: &str,
+        headers: &ExtraHeaders,
+        json: Vec<u8>,
+    ) -> Result<Fetched, Failure> {
+        let limit = self.shared.limits.total;
+        let exchange = async {
+            let (url, target) = self.shared.policy.parse(url)?;
+            let answer = hop::ask(
+                self,
+                &url,
+                &target,
+                headers.map().clone(),
+                None,
+                Some(json.into()),
+            )
+            .await?;
+            self.finish(&url, &url, answer, Vec::new()).await
+        };
+        tokio::time::timeout(limit, exchange)
+            .await
+            .unwrap_or_else(|_| Err(hop::timed_out(url, limit)))
+    }
+
     async fn follow(&self, url: &str, options: &GetOptions) -> Result<Fetched, Failure> {
         let limits = &self.shared.limits;
         let (mut url, mut target) = self.shared.policy.parse(url)?;
@@ -279,7 +308,7 @@ impl Client {
                 HeaderMap::new()
             };
             self.shared.pace.wait(target.host()).await;
-            let answer = hop::ask(self, &url, &target, extra, cookie).await?;
+            let answer = hop::ask(self, &url, &target, extra, cookie, None).await?;
             cookies.take(&url, &answer.headers);
             let status = answer.status.as_u16();
             let mut lead = None;

@@ -50,36 +50,19 @@ fn essence(content_type: &str) -> String {
 fn said(content_type: Option<&str>) -> Said {
     let essence = content_type.map(essence).unwrap_or_default();
     match essence.as_str() {
-        ""
-        | "application/octet-stream"
-        | "unknown/unknown"
-        | "application/unknown"
-        | "*/*"
-        | "binary/octet-stream"
-        | "application/force-download"
-        | "application/x-download" => Said::Nothing,
+        "" | "application/octet-stream" | "unknown/unknown" | "application/unknown" | "*/*" | "binary/octet-stream"
+        | "application/force-download" | "application/x-download"
+        // How sitemaps are packed.
+        | "application/gzip" | "application/x-gzip" => Said::Nothing,
         "text/html" | "application/xhtml+xml" => Said::Is(Format::Html),
         "text/markdown" | "text/x-markdown" => Said::Is(Format::Markdown),
         "application/pdf" | "application/x-pdf" => Said::Is(Format::Pdf),
-        "application/rss+xml"
-        | "application/atom+xml"
-        | "application/rdf+xml"
-        | "application/feed+json" => Said::Is(Format::Feed),
+        "application/rss+xml" | "application/atom+xml" | "application/rdf+xml" | "application/feed+json" => Said::Is(Format::Feed),
         "application/json" | "text/json" | "application/ld+json" => Said::Is(Format::Json),
         "application/xml" | "text/xml" => Said::Xml,
-        "application/javascript"
-        | "application/x-javascript"
-        | "application/ecmascript"
-        | "application/yaml"
-        | "application/x-yaml"
-        | "application/toml"
-        | "application/x-ndjson"
-        | "application/jsonl"
-        | "application/x-sh"
-        | "application/sql"
-        | "application/x-tex"
-        | "application/x-latex"
-        | "message/rfc822" => Said::Is(Format::Text),
+        "application/javascript" | "application/x-javascript" | "application/ecmascript" | "application/yaml"
+        | "application/x-yaml" | "application/toml" | "application/x-ndjson" | "application/jsonl" | "application/x-sh"
+        | "application/sql" | "application/x-tex" | "application/x-latex" | "message/rfc822" => Said::Is(Format::Text),
         e if e.ends_with("+json") => Said::Is(Format::Json),
         "image/svg+xml" => Said::Unreadable,
         e if e.ends_with("+xml") => Said::Xml,

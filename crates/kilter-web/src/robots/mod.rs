@@ -1,5 +1,7 @@
 //! `robots.txt` by RFC 9309: groups, the longest match, wildcards, and what an unreachable file means.
 
+pub mod gate;
+
 use std::time::Duration;
 
 /// What is read of a file (RFC 9309, 2.5: at least 500 KiB).

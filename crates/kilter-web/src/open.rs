@@ -1,0 +1,313 @@
+//! From a URL to something that can be read, by HTTP, by a browser, or by one after the other.
+//!
+//! The ladder of `http_then_browser`: HTTP first; where that gives no usable page and a browser might, the browser; where
+//! both fail, the failure that says more.
+
+use std::time::Duration;
+
+use kilter_core::Clock;
+use serde::Serialize;
+use url::Url;
+
+use crate::acquire::{Client, Fetched, GetOptions};
+use crate::browser::{Browser, Rendered};
+use crate::decode;
+use crate::failure::{Failure, FailureCode};
+use crate::format::pdf::PdfChild;
+use crate::format::{Format, sniff, to_page};
+use crate::page::Page;
+use crate::robots::gate::RobotsGate;
+
+/// Who fetches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backend {
+    /// Plain HTTP.
+    Http,
+    /// A real browser.
+    Browser,
+    /// HTTP, and a browser where that does not do.
+    #[default]
+    HttpThenBrowser,
+}
+
+impl std::str::FromStr for Backend {
+    type Err = Failure;
+
+    fn from_str(word: &str) -> Result<Self, Failure> {
+        match word.replace('-', "_").as_str() {
+            "http" => Ok(Self::Http),
+            "browser" => Ok(Self::Browser),
+            "http_then_browser" => Ok(Self::HttpThenBrowser),
+            _ => Err(Failure::new(
+                FailureCode::InvalidArguments,
+                format!(
+                    "`{}` is no backend\nhint: `http`, `browser` or `http_then_browser`",
+                    word.chars().take(40).collect::<String>()
+                ),
+            )),
+        }
+    }
+}
+
+/// What a body is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// A page of HTML as text: its content is still to be chosen.
+    Html(String),
+    /// Anything else, read already.
+    Page(Box<Page>),
+}
+
+/// A body with where it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opened {
+    /// As asked.
+    pub requested: Url,
+    /// After all redirects.
+    pub url: Url,
+    /// Status of the last answer.
+    pub status: u16,
+    /// What it is.
+    pub format: Format,
+    /// Who fetched it: `http` or `browser`.
+    pub backend: &'static str,
+    /// `ETag` and `Last-Modified`, for the next read.
+    pub validators: (Option<String>, Option<String>),
+    /// The body.
+    pub body: Body,
+}
+
+/// One try of a ladder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attempt {
+    /// `http` or `browser`.
+    pub backend: &'static str,
+    /// Whether it gave a usable page.
+    pub ok: bool,
+    /// How long it took.
+    pub latency_ms: u64,
+    /// Why it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure_code: Option<String>,
+    /// Why this one was tried after another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub escalation_reason: Option<String>,
+}
+
+/// A page and the tries that led to it.
+#[derive(Debug)]
+pub struct Reached<T> {
+    /// The page, or why there is none.
+    pub outcome: Result<T, Failure>,
+    /// Every try in order.
+    pub attempts: Vec<Attempt>,
+}
+
+/// Opens URLs.
+#[derive(Clone)]
+pub struct Opener {
+    /// HTTP.
+    pub client: Client,
+    /// The browser.
+    pub browser: Browser,
+    /// How PDFs are read; without it they are `unsupported_content_type`.
+    pub pdf: Option<PdfChild>,
+    /// `robots.txt`, where it is asked.
+    pub robots: Option<RobotsGate>,
+}
+
+impl Opener {
+    /// Opens a URL and makes what the caller wants of it. `convert` refuses what is of no use (a page without text), and a
+    /// browser is tried then.
+    pub async fn read<T>(
+        &self,
+        url: &str,
+        backend: Backend,
+        options: &GetOptions,
+        clock: &dyn Clock,
+        convert: impl Fn(Opened) -> Result<T, Failure>,
+    ) -> Reached<T> {
+        let mut attempts = Vec::new();
+        if let Some(robots) = &self.robots {
+            if let Err(refused) = robots.check(&self.client, url).await {
+                return Reached {
+                    outcome: Err(refused),
+                    attempts,
+                };
+            }
+        }
+        let mut first = None;
+        if backend != Backend::Browser {
+            let start = clock.elapsed();
+            let got = self.http(url, options).await.and_then(&convert);
+            attempts.push(attempt(
+                "http",
+                &got,
+                clock.elapsed().saturating_sub(start),
+                None,
+            ));
+            match got {
+                Err(failure)
+                    if backend == Backend::HttpThenBrowser && worth_a_browser(&failure) =>
+                {
+                    first = Some(failure)
+                }
+                outcome => return Reached { outcome, attempts },
+            }
+        }
+        let start = clock.elapsed();
+        let got = self.rendered(url).await.and_then(&convert);
+        let reason = first.as_ref().map(|f| f.code.as_str().into_owned());
+        // Nothing was tried where there is no browser.
+        let missing = got
+            .as_ref()
+            .is_err_and(|e| e.code == FailureCode::BrowserRequired);
+        if !(missing && first.is_some()) {
+            attempts.push(attempt(
+                "browser",
+                &got,
+                clock.elapsed().saturating_sub(start),
+                reason,
+            ));
+        }
+        let outcome = match (first, got) {
+            (Some(http), Err(browser)) => Err(more_telling(http, browser)),
+            (_, got) => got,
+        };
+        Reached { outcome, attempts }
+    }
+
+    /// Opens a URL by HTTP.
+    ///
+    /// # Errors
+    /// The codes of acquisition, `http_NNN`, `unsupported_content_type`, and those of the formats.
+    pub async fn http(&self, url: &str, options: &GetOptions) -> Result<Opened, Failure> {
+        let fetched = self.client.get(url, options).await?.accept()?;
+        let format = sniff::sniff(fetched.content_type(), &fetched.url, &fetched.body)?;
+        let body = self.body(format, &fetched).await?;
+        Ok(Opened {
+            requested: fetched.requested.clone(),
+            validators: fetched.validators(),
+            status: fetched.status,
+            url: fetched.url,
+            format,
+            backend: "http",
+            body,
+        })
+    }
+
+    async fn body(&self, format: Format, fetched: &Fetched) -> Result<Body, Failure> {
+        let label = fetched.content_type().and_then(decode::charset);
+        let plain = || decode::plain(&fetched.body, label.as_deref()).text;
+        let page = match format {
+            Format::Html => return Ok(Body::Html(fetched.decode().text)),
+            Format::Markdown => to_page::markdown(&plain()),
+            Format::Text => to_page::text(&plain()),
+            Format::Json => to_page::json(&plain()),
+            // Feeds state their encoding as XML does.
+            Format::Feed => to_page::feed(&fetched.decode().text, &fetched.url),
+            Format::Pdf => match &self.pdf {
+                Some(child) => to_page::pdf(&child.read(&fetched.body).await?),
+                None => Err(Failure::new(
+                    FailureCode::UnsupportedContentType,
+                    "PDFs are not read in this configuration",
+                )),
+            },
+        };
+        page.map(|p| Body::Page(Box::new(p)))
+    }
+
+    async fn rendered(&self, url: &str) -> Result<Opened, Failure> {
+        let read = self.browser.read(url).await?;
+        if read.status >= 400 {
+            return Err(Failure::new(
+                FailureCode::Http(read.status),
+                format!("{} answers with status {}", read.url, read.status),
+            ));
+        }
+        sniff::refuse_by_type(Some(&read.content_type), &read.url)?;
+        let Rendered {
+            requested,
+            url,
+            status,
+            html,
+            ..
+        } = read;
+        Ok(Opened {
+            requested,
+            url,
+            status,
+            format: Format::Html,
+            backend: "browser",
+            validators: (None, None),
+            body: Body::Html(html),
+        })
+    }
+}
+
+fn attempt<T>(
+    backend: &'static str,
+    got: &Result<T, Failure>,
+    took: Duration,
+    reason: Option<String>,
+) -> Attempt {
+    Attempt {
+        backend,
+        ok: got.is_ok(),
+        latency_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        failure_code: got.as_ref().err().map(|e| e.code.as_str().into_owned()),
+        escalation_reason: reason,
+    }
+}
+
+/// Whether a browser could do better. It cannot revive a missing page, nor may it go where HTTP may not.
+fn worth_a_browser(failure: &Failure) -> bool {
+    use FailureCode as C;
+    !matches!(
+        failure.code,
+        C::Http(404 | 410)
+            | C::PrivateUrlBlocked
+            | C::InvalidUrl
+            | C::InvalidArguments
+            | C::RobotsDisallowed
+            | C::UnsupportedContentType
+            | C::DnsError
+            | C::ResponseTooLarge
+            | C::ContentSelectorsMiss
+            | C::InvalidSessionProfile
+    )
+}
+
+/// Of two failures the one that says more; of two as good the browser's, which saw more.
+fn more_telling(http: Failure, browser: Failure) -> Failure {
+    let rank = |f: &Failure| match f.code {
+        FailureCode::Http(401 | 403) | FailureCode::RequiresLogin => 100,
+        FailureCode::CaptchaOrChallenge => 90,
+        FailureCode::TlsError => 85,
+        FailureCode::Http(400..=499) => 80,
+        FailureCode::Http(_) => 70,
+        FailureCode::ThinExtract => 60,
+        FailureCode::Timeout | FailureCode::NetworkError | FailureCode::DnsError => 50,
+        FailureCode::ContentSelectorsMiss => 40,
+        _ => 10,
+    };
+    // What mends the read is said with whatever failed first.
+    if browser.code == FailureCode::BrowserRequired {
+        let mut http = http;
+        http.fix = browser.fix;
+        if let Some(hint) = browser.message.split_once("hint: ").map(|(_, hint)| hint) {
+            http.message = format!(
+                "{}\nhint: a browser may do better: {hint}",
+                http.message.split("\nhint: ").next().unwrap_or_default()
+            );
+        }
+        return http;
+    }
+    if rank(&http) > rank(&browser) {
+        http
+    } else {
+        browser
+    }
+}
