@@ -4,6 +4,7 @@ pub(crate) mod cascade;
 pub(crate) mod fit;
 pub(crate) mod mock;
 pub(crate) mod parse;
+pub(crate) mod playbook;
 pub(crate) mod receipts;
 pub(crate) mod serve;
 pub(crate) mod small;
@@ -98,6 +99,8 @@ pub(crate) enum Command {
     Trace(trace::Trace),
     /// Read one page whatever it takes, and show each step
     Cascade(cascade::Cascade),
+    /// Check playbooks, and say which one holds for a URL
+    Playbook(playbook::Playbook),
     /// Export keys and check receipts, without a network
     Receipts(receipts::Receipts),
     /// Say what is installed, what answers and what is missing

@@ -3,14 +3,18 @@
 use std::path::PathBuf;
 
 use kilter_core::{Clock, Exit, SystemClock};
+use kilter_web::budget::O200k;
+use kilter_web::cascade::reply::{failed, reply};
 use kilter_web::cascade::{
     Ask, Body, Extraction, Limits, Outcome as Read, Overlay, Pending, Reader, Request, Status,
     run as cascade, selftest,
 };
+use kilter_web::playbook::Shelf;
 use kilter_web::receipt::{Content, KeyStore, Read as Seen, extraction};
 use kilter_web::{Failure as Unread, FailureCode};
 use serde_json::{Value, json};
 
+use super::playbook::shelf;
 use super::receipts::store;
 use crate::cli::Global;
 use crate::cli::cascade::{Cascade, CascadeAction};
@@ -51,6 +55,7 @@ pub(crate) async fn run(args: &Cascade, global: &Global, out: &Out) -> Outcome {
                 file,
                 keys: store(global, !no_receipt),
                 receipts: !no_receipt,
+                shelf: shelf(global, &[]),
                 clock: SystemClock::default(),
             };
             let read = cascade(request, Limits::default(), &from, &from.clock).await;
@@ -95,15 +100,27 @@ fn show(read: Result<Read, Unread>, json: bool, out: &Out) -> Outcome {
         Ok(read) => read,
         Err(failure) => {
             if json {
-                out.json(&json!({"ok": false, "partial": false, "failure": failure}))?;
+                out.json_line(&failed(&failure))?;
             } else {
                 out.error(&failure.message, None);
             }
             return Ok(Exit::Usage);
         }
     };
+    let answer = match reply(&read, &O200k) {
+        Ok(answer) => answer,
+        Err(failure) => {
+            if json {
+                out.json_line(&failed(&failure))?;
+            } else {
+                out.error(&failure.message, Some("give a larger `--budget`"));
+            }
+            return Ok(Exit::Usage);
+        }
+    };
     if json {
-        out.json(&read)?;
+        // On one line: it is counted as it is sent.
+        out.json_line(&answer)?;
     } else {
         for step in &read.steps {
             let style = match step.status {
@@ -123,7 +140,7 @@ fn show(read: Result<Read, Unread>, json: bool, out: &Out) -> Outcome {
         for hint in &read.hints {
             out.hint(hint);
         }
-        match (&read.markdown, &read.failure) {
+        match (answer["markdown"].as_str(), &read.failure) {
             (Some(markdown), _) => out.line(markdown)?,
             (None, Some(failure)) => {
                 out.error(
@@ -142,6 +159,7 @@ struct Source {
     file: Option<PathBuf>,
     keys: KeyStore,
     receipts: bool,
+    shelf: Shelf,
     clock: SystemClock,
 }
 
@@ -174,8 +192,16 @@ impl Source {
 }
 
 impl Extraction for Source {
-    fn playbook<'a>(&'a self, _: &'a str) -> Pending<'a, Result<Option<Overlay>, Unread>> {
-        Box::pin(async { Ok(None) })
+    fn playbook<'a>(&'a self, url: &'a str) -> Pending<'a, Result<Option<Overlay>, Unread>> {
+        let host = url::Url::parse(url)
+            .ok()
+            .and_then(|u| u.host_str().map(str::to_owned));
+        let held = host.and_then(|h| self.shelf.find(&h));
+        let overlay = held.map(|h| Overlay {
+            id: h.book.id.clone(),
+            document: serde_json::to_value(&h.book).unwrap_or_default(),
+        });
+        Box::pin(async { Ok(overlay) })
     }
 
     fn extract<'a>(&'a self, by: Reader, _: &'a Ask) -> Pending<'a, Result<Body, Unread>> {

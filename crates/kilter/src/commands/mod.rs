@@ -10,6 +10,7 @@ mod mock;
 mod orient;
 mod parse;
 mod parse_lines;
+mod playbook;
 mod receipts;
 mod serve;
 mod trace;
@@ -33,6 +34,7 @@ pub(crate) fn run(cli: Cli, out: &Out) -> Outcome {
         Some(Command::Mock(args)) => wait(mock::run(&args, out)),
         Some(Command::Parse(args)) => parse::run(&args, out),
         Some(Command::Cascade(args)) => wait(cascade::run(&args, global, out)),
+        Some(Command::Playbook(args)) => playbook::run(&args, global, out),
         Some(Command::Receipts(args)) => receipts::run(&args, global, out),
         Some(Command::Doctor(args)) => wait(doctor::run(&args, global, out)),
         Some(Command::Completions(args)) => man::completions(&args, out),

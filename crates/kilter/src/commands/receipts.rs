@@ -160,7 +160,8 @@ fn parse(text: &str, what: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|e| Failure::usage(format!("{what} is not JSON: {e}")))
 }
 
-fn read(path: Option<&Path>) -> Result<String, Failure> {
+/// The whole of a file, or of standard input.
+pub(crate) fn read(path: Option<&Path>) -> Result<String, Failure> {
     let path: Option<PathBuf> = path.filter(|p| *p != Path::new("-")).map(Path::to_owned);
     let bytes = match &path {
         // A file that is not there is a wrong command line: nothing was checked.

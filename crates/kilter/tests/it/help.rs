@@ -2,7 +2,7 @@
 
 use crate::run::Place;
 
-const COMMANDS: [&[&str]; 21] = [
+const COMMANDS: [&[&str]; 24] = [
     &[],
     &["fit"],
     &["serve"],
@@ -20,6 +20,9 @@ const COMMANDS: [&[&str]; 21] = [
     &["cascade"],
     &["cascade", "run"],
     &["cascade", "selftest"],
+    &["playbook"],
+    &["playbook", "lint"],
+    &["playbook", "resolve"],
     &["receipts"],
     &["receipts", "export"],
     &["receipts", "rotate"],

@@ -12,6 +12,7 @@ mod fit;
 mod help;
 mod lines;
 mod parse;
+mod playbook;
 mod receipts;
 mod run;
 mod serve;
