@@ -65,6 +65,26 @@ pub struct Block {
     /// Level of a heading (1–6), depth of a list item (1–).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<u8>,
+    /// What stands between the Markdown of the block before it and its own: `"\n"` within a tight list, else a blank
+    /// line, with the quotation's mark where both stand in one.
+    #[serde(skip)]
+    pub glue: std::borrow::Cow<'static, str>,
+    /// The table as data, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<Table>,
+}
+
+/// A table as data. Every row has as many cells as the table has columns; a cell that spans rows is repeated in each,
+/// one that spans columns is followed by empty cells.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Table {
+    /// Its caption.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caption: Option<String>,
+    /// Its header row; empty where it has none.
+    pub headers: Vec<String>,
+    /// The rows below.
+    pub rows: Vec<Vec<String>>,
 }
 
 /// What the page says about itself.

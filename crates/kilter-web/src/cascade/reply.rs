@@ -140,6 +140,8 @@ pub fn plain_blocks(markdown: &str) -> Vec<Block> {
                 source_selector: format!("line-block:nth({})", i + 1),
                 level: heading.then(|| u8::try_from(hashes).unwrap_or(6)),
                 markdown,
+                glue: "\n\n".into(),
+                table: None,
             }
         })
         .collect()

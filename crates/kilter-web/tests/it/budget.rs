@@ -18,6 +18,8 @@ fn heading(level: u8, text: &str) -> Block {
         links: vec![],
         source_selector: format!("h{level}#{}", slug(text)),
         level: Some(level),
+        glue: "\n\n".into(),
+        table: None,
     }
 }
 
@@ -29,6 +31,8 @@ fn paragraph(text: &str) -> Block {
         links: vec![],
         source_selector: "p".to_owned(),
         level: None,
+        glue: "\n\n".into(),
+        table: None,
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) fn block(kind: BlockKind, text: &str, selector: &str) -> Block {
         links: vec![],
         source_selector: selector.to_owned(),
         level: None,
+        glue: "\n\n".into(),
+        table: None,
     }
 }
 

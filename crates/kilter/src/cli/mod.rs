@@ -5,6 +5,7 @@ pub(crate) mod fit;
 pub(crate) mod mock;
 pub(crate) mod parse;
 pub(crate) mod playbook;
+pub(crate) mod read;
 pub(crate) mod receipts;
 pub(crate) mod serve;
 pub(crate) mod small;
@@ -93,6 +94,8 @@ pub(crate) enum Command {
     Serve(serve::Serve),
     /// Read raw model text: calls, content and reasoning out
     Parse(parse::Parse),
+    /// Read a web page: its main content as Markdown
+    Read(read::Read),
     /// Serve scripted models that misbehave on purpose
     Mock(mock::Mock),
     /// Read traces and captures

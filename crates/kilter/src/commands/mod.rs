@@ -3,6 +3,7 @@
 mod cascade;
 mod config;
 mod doctor;
+mod each_line;
 mod fit;
 mod generate;
 mod man;
@@ -11,6 +12,7 @@ mod orient;
 mod parse;
 mod parse_lines;
 mod playbook;
+mod read;
 mod receipts;
 mod serve;
 mod trace;
@@ -36,6 +38,7 @@ pub(crate) fn run(cli: Cli, out: &Out) -> Outcome {
         Some(Command::Cascade(args)) => wait(cascade::run(&args, global, out)),
         Some(Command::Playbook(args)) => playbook::run(&args, global, out),
         Some(Command::Receipts(args)) => receipts::run(&args, global, out),
+        Some(Command::Read(args)) => read::run(&args, out),
         Some(Command::Doctor(args)) => wait(doctor::run(&args, global, out)),
         Some(Command::Completions(args)) => man::completions(&args, out),
         Some(Command::Man(args)) => man::run(&args, out),

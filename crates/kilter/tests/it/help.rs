@@ -2,11 +2,12 @@
 
 use crate::run::Place;
 
-const COMMANDS: [&[&str]; 24] = [
+const COMMANDS: [&[&str]; 25] = [
     &[],
     &["fit"],
     &["serve"],
     &["parse"],
+    &["read"],
     &["mock"],
     &["trace"],
     &["trace", "follow"],

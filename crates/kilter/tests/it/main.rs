@@ -13,6 +13,7 @@ mod help;
 mod lines;
 mod parse;
 mod playbook;
+mod read;
 mod receipts;
 mod run;
 mod serve;
