@@ -46,7 +46,12 @@ pub fn markdown(blocks: &[Block]) -> String {
     let mut out = String::with_capacity(blocks.iter().map(|b| b.markdown.len() + 2).sum());
     for block in blocks {
         if !out.is_empty() {
-            out.push_str(&block.glue);
+            // A block that was made elsewhere says nothing of what stands before it: a blank line.
+            out.push_str(if block.glue.is_empty() {
+                "\n\n"
+            } else {
+                &block.glue
+            });
         }
         out.push_str(&block.markdown);
     }

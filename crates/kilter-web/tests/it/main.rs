@@ -26,6 +26,7 @@ mod languages;
 mod playbook;
 mod receipt;
 mod receipt_sets;
+mod receipt_vectors;
 mod shapes;
 mod site;
 mod site_map;
