@@ -62,6 +62,9 @@ pub struct Standing {
     pub repeated: bool,
 }
 
+/// Pages with where they stand, and where the next of them begin.
+pub type Results = (Vec<(String, Job)>, Option<usize>);
+
 /// The batches of one server.
 #[derive(Debug, Clone, Default)]
 pub struct Batches {
@@ -138,7 +141,7 @@ impl Batches {
     }
 
     /// The next page to read of any batch, oldest first, if its batch has room for one more.
-    pub fn next(&mut self) -> Option<(String, usize, String)> {
+    pub fn next_page(&mut self) -> Option<(String, usize, String)> {
         let mut order: Vec<(Timestamp, String)> = self
             .batches
             .iter()
@@ -217,12 +220,7 @@ impl Batches {
     ///
     /// # Errors
     /// `invalid_arguments` when the batch is not known, or `limit` is not 1 to 200.
-    pub fn results(
-        &self,
-        id: &str,
-        offset: usize,
-        limit: usize,
-    ) -> Result<(Vec<(String, Job)>, Option<usize>), Failure> {
+    pub fn results(&self, id: &str, offset: usize, limit: usize) -> Result<Results, Failure> {
         if !(1..=PAGE_MAX).contains(&limit) {
             return Err(wrong(format!("`limit` is 1 to {PAGE_MAX}")));
         }

@@ -130,13 +130,13 @@ impl Opener {
         convert: impl Fn(Opened) -> Result<T, Failure>,
     ) -> Reached<T> {
         let mut attempts = Vec::new();
-        if let Some(robots) = &self.robots {
-            if let Err(refused) = robots.check(&self.client, url).await {
-                return Reached {
-                    outcome: Err(refused),
-                    attempts,
-                };
-            }
+        if let Some(robots) = &self.robots
+            && let Err(refused) = robots.check(&self.client, url).await
+        {
+            return Reached {
+                outcome: Err(refused),
+                attempts,
+            };
         }
         let mut first = None;
         if backend != Backend::Browser {

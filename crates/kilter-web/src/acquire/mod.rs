@@ -312,17 +312,17 @@ impl Client {
             cookies.take(&url, &answer.headers);
             let status = answer.status.as_u16();
             let mut lead = None;
-            if matches!(status, 301 | 302 | 303 | 307 | 308) {
-                if let Some(location) = answer.headers.get(LOCATION) {
-                    redirects += 1;
-                    if redirects > limits.redirects {
-                        return Err(looping(
-                            &url,
-                            &format!("more than {} redirects", limits.redirects),
-                        ));
-                    }
-                    lead = Some((text_of(location), Via::Redirect));
+            if matches!(status, 301 | 302 | 303 | 307 | 308)
+                && let Some(location) = answer.headers.get(LOCATION)
+            {
+                redirects += 1;
+                if redirects > limits.redirects {
+                    return Err(looping(
+                        &url,
+                        &format!("more than {} redirects", limits.redirects),
+                    ));
                 }
+                lead = Some((text_of(location), Via::Redirect));
             }
             let mut done = None;
             if lead.is_none() {

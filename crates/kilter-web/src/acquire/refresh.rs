@@ -120,10 +120,9 @@ pub fn parse(content: &str) -> Option<Refresh> {
             .get(..3)
             .filter(|s| s.eq_ignore_ascii_case("url"))
             .map(|_| url[3..].trim_start_matches(space))
+            && let Some(value) = named.strip_prefix('=')
         {
-            if let Some(value) = named.strip_prefix('=') {
-                url = value.trim_start_matches(space);
-            }
+            url = value.trim_start_matches(space);
         }
         if let Some(quote) = url.chars().next().filter(|c| matches!(c, '"' | '\'')) {
             url = &url[1..];

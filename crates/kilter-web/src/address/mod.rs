@@ -306,14 +306,15 @@ impl AddressPolicy {
 
     fn literal(&self, address: IpAddr, port: u16, exempt: bool) -> Result<Target, Refusal> {
         let host = address.to_string();
-        if !exempt && !self.allow_private {
-            if let Some(special) = range::special(address) {
-                return Err(Refusal::PrivateAddress {
-                    host,
-                    address,
-                    special,
-                });
-            }
+        if !exempt
+            && !self.allow_private
+            && let Some(special) = range::special(address)
+        {
+            return Err(Refusal::PrivateAddress {
+                host,
+                address,
+                special,
+            });
         }
         self.port(port, exempt)?;
         Ok(Target {
@@ -336,13 +337,13 @@ impl AddressPolicy {
                 host: name.to_owned(),
             });
         }
-        if !self.allow_private {
-            if let Some(rule) = name::denied(host) {
-                return Err(Refusal::PrivateName {
-                    host: host.to_owned(),
-                    rule,
-                });
-            }
+        if !self.allow_private
+            && let Some(rule) = name::denied(host)
+        {
+            return Err(Refusal::PrivateName {
+                host: host.to_owned(),
+                rule,
+            });
         }
         self.port(port, false)?;
         Ok(Target {

@@ -19,10 +19,12 @@ pub(super) fn text(doc: &Document, pre: NodeId, skip: &[bool]) -> String {
             Kind::Element(e) if e.tag() == "br" => out.push('\n'),
             Kind::Element(e) if is_line_number(doc, id, e) => next = doc.end(id).index(),
             // Lines that are elements of their own end where the element ends, unless the source says so itself.
-            Kind::Element(e) if matches!(e.tag(), "div" | "p" | "li" | "tr") => {
-                if !out.is_empty() && !out.ends_with('\n') {
-                    out.push('\n');
-                }
+            Kind::Element(e)
+                if matches!(e.tag(), "div" | "p" | "li" | "tr")
+                    && !out.is_empty()
+                    && !out.ends_with('\n') =>
+            {
+                out.push('\n');
             }
             _ => {}
         }

@@ -27,9 +27,10 @@ pub(super) fn text(out: &mut String, text: &str, after: Option<char>, in_link: b
             '`' => true,
             '*' => !(space(prev) && space(next)),
             '_' => {
-                !(prev.is_some_and(char::is_alphanumeric)
-                    && next.is_some_and(char::is_alphanumeric))
-                    && !(space(prev) && space(next))
+                let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+                let inside = word(prev) && word(next);
+                let alone = space(prev) && space(next);
+                !inside && !alone
             }
             '~' => prev == Some('~') || next == Some('~'),
             '[' => in_link || next == Some('^') || prev == Some('!') || closes_a_link(&text[at..]),

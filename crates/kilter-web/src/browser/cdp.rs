@@ -151,11 +151,11 @@ async fn listen(mut reader: BufReader<impl AsyncRead + Unpin>, waiting: Arc<Mute
                 None => Ok(value["result"].take()),
             };
             let _ = tell.send(answer);
-        } else if let Some(session) = value["sessionId"].as_str() {
-            if let Some(tell) = waiting.sessions.get(session) {
-                let method = value["method"].as_str().unwrap_or_default().to_owned();
-                let _ = tell.send((method, value["params"].take()));
-            }
+        } else if let Some(session) = value["sessionId"].as_str()
+            && let Some(tell) = waiting.sessions.get(session)
+        {
+            let method = value["method"].as_str().unwrap_or_default().to_owned();
+            let _ = tell.send((method, value["params"].take()));
         }
     }
     let mut waiting = lock(&waiting);

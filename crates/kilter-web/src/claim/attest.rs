@@ -330,9 +330,10 @@ pub fn numbers(text: &str) -> HashSet<String> {
     let mut before = ' ';
     for c in text.chars() {
         let digit = c.to_digit(10).or_else(|| other_digit(c));
+        // A number inside a name is part of the name.
+        let in_name = before.is_alphanumeric() && before < '\u{2e80}';
         match digit {
-            // A number inside a name is part of the name.
-            Some(d) if !run.is_empty() || !(before.is_alphanumeric() && before < '\u{2e80}') => {
+            Some(d) if !run.is_empty() || !in_name => {
                 run.push(char::from_digit(d, 10).unwrap_or('0'));
             }
             _ if !run.is_empty() && matches!(c, ',' | '.' | '\'' | '\u{a0}' | '\u{202f}' | ':') => {

@@ -204,10 +204,11 @@ fn section_worth(
     }
     let (mut in_heading, mut in_body) = (0, 0);
     for m in met {
-        if section.heading.is_some() && m.blocks.get(&section.first).is_some_and(|n| *n >= 0.6) {
-            if has.iter().any(|w| words::likeness(&m.word, w) > 0.0) {
-                in_heading += 1;
-            }
+        if section.heading.is_some()
+            && m.blocks.get(&section.first).is_some_and(|n| *n >= 0.6)
+            && has.iter().any(|w| words::likeness(&m.word, w) > 0.0)
+        {
+            in_heading += 1;
         }
         let from = section.first + usize::from(section.heading.is_some());
         if (from..section.end).any(|i| m.blocks.get(&i).is_some_and(|n| *n >= 0.6)) {

@@ -50,11 +50,11 @@ impl Words {
         if !INLINE.contains(&name) {
             self.out.borrow_mut().push(' ');
         }
-        if name == "img" {
-            if let Some(alt) = tag.attrs.iter().find(|a| &*a.name.local == "alt") {
-                self.out.borrow_mut().push_str(&alt.value);
-                self.out.borrow_mut().push(' ');
-            }
+        if name == "img"
+            && let Some(alt) = tag.attrs.iter().find(|a| &*a.name.local == "alt")
+        {
+            self.out.borrow_mut().push_str(&alt.value);
+            self.out.borrow_mut().push(' ');
         }
         TokenSinkResult::Continue
     }

@@ -2,7 +2,7 @@
 
 use kilter_core::Timestamp;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use super::document::Playbook;
 use crate::hash::{prefixed, sha256};
@@ -95,7 +95,7 @@ pub fn signature(book: &Playbook, keys: &[PublicKey]) -> Signature {
     out.key_id = p["keyId"].as_str().map(str::to_owned);
     out.status = if p["v"].as_u64() == Some(2) {
         match check(Domain::Playbook, p, keys) {
-            Seal::Good if content_hash(book).is_ok_and(|h| p["contentHash"] == Value::from(h)) => {
+            Seal::Good if content_hash(book).is_ok_and(|h| p["contentHash"] == h) => {
                 Status::Verified
             }
             Seal::Good | Seal::Broken => Status::Invalid,

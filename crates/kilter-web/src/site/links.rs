@@ -107,10 +107,10 @@ impl TokenSink for Looker {
             Token::TagToken(tag) => return self.tag(&tag),
             Token::CharacterTokens(words) => {
                 let mut state = self.state.borrow_mut();
-                if state.inside {
-                    if let Some((_, text)) = state.links.last_mut().filter(|(_, t)| t.len() < 500) {
-                        text.push_str(&words);
-                    }
+                if state.inside
+                    && let Some((_, text)) = state.links.last_mut().filter(|(_, t)| t.len() < 500)
+                {
+                    text.push_str(&words);
                 }
             }
             _ => {}

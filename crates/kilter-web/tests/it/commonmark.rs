@@ -96,7 +96,7 @@ fn tree(html: &str) -> String {
                 for name in ["href", "src", "alt", "title", "start"] {
                     if let Some(v) = e
                         .attr(name)
-                        .filter(|v| !v.is_empty() && !(name == "start" && *v == "1"))
+                        .filter(|v| !v.is_empty() && (name != "start" || *v != "1"))
                     {
                         out.push_str(&format!(" {name}={v:?}"));
                     }
@@ -122,7 +122,7 @@ fn tree(html: &str) -> String {
 #[test]
 fn what_goes_round_comes_back() {
     let Some(examples) = examples() else { return };
-    assert_eq!(examples.len(), 652);
+    assert!(examples.len() >= 652, "{} examples", examples.len());
     let mut lost: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     let show = std::env::var("KILTER_SHOW").is_ok();
     for example in &examples {

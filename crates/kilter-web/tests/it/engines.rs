@@ -242,7 +242,7 @@ fn a_batch_is_asked_for_once_and_bounded() {
             .is_err(),
         "the key stands for its URLs"
     );
-    let running: Vec<_> = std::iter::from_fn(|| batches.next()).collect();
+    let running: Vec<_> = std::iter::from_fn(|| batches.next_page()).collect();
     assert_eq!(running.len(), 4, "four at a time");
     assert!(batches.done(&first.batch_id, running[0].1, json!({"ok": true})));
     assert!(
@@ -258,7 +258,7 @@ fn a_batch_is_asked_for_once_and_bounded() {
         (standing.status, standing.done, standing.succeeded),
         ("running", 1, 1)
     );
-    assert_eq!(batches.next().unwrap().1, 4);
+    assert_eq!(batches.next_page().unwrap().1, 4);
     let (page, next) = batches.results(&first.batch_id, 0, 4).unwrap();
     assert!(matches!(page[0].1, Job::Done { .. }) && page[1].1 == Job::Running && next == Some(4));
     assert_eq!(batches.results(&first.batch_id, 8, 200).unwrap().1, None);

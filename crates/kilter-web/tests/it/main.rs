@@ -2,7 +2,9 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "a panic in a test is the report"
+    clippy::print_stderr,
+    clippy::type_complexity,
+    reason = "a panic in a test is the report, and what is left out is said"
 )]
 
 mod acquire;

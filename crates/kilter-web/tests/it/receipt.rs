@@ -2,7 +2,6 @@
 
 use kilter_core::Timestamp;
 use kilter_web::hash::{content_hash, digest_from};
-use kilter_web::receipt::jcs::canonical;
 use kilter_web::receipt::verify::{Given, citation, compare, from_value, given, offline, prove};
 use kilter_web::receipt::{
     Acquaintance, Asked, Content, KeyStore, Mode, PublicKey, Read, Signer, StoreError, Verdict,

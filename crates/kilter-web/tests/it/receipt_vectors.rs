@@ -3,8 +3,7 @@
 use kilter_web::hash::{hex, unhex};
 use kilter_web::receipt::jcs::{canonical, number};
 use kilter_web::receipt::merkle;
-use kilter_web::receipt::verify::prove;
-use kilter_web::receipt::{PublicKey, Signer, leaves};
+use kilter_web::receipt::{PublicKey, Signer};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

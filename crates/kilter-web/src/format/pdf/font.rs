@@ -35,13 +35,12 @@ impl<'a> Font<'a> {
 
     fn simple_widths(&mut self, doc: &Document, dict: &Dictionary) {
         let first = get(doc, dict, b"FirstChar").and_then(number).unwrap_or(0.0) as u32;
-        if let Some(descriptor) = get(doc, dict, b"FontDescriptor").and_then(|o| o.as_dict().ok()) {
-            if let Some(missing) = get(doc, descriptor, b"MissingWidth")
+        if let Some(descriptor) = get(doc, dict, b"FontDescriptor").and_then(|o| o.as_dict().ok())
+            && let Some(missing) = get(doc, descriptor, b"MissingWidth")
                 .and_then(number)
                 .filter(|w| *w > 0.0)
-            {
-                self.default = missing;
-            }
+        {
+            self.default = missing;
         }
         let Some(widths) = get(doc, dict, b"Widths").and_then(|o| o.as_array().ok()) else {
             return;
