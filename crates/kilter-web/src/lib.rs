@@ -13,6 +13,8 @@
 //! | judge | `judge` | response, tree, blocks → open, thin, login, challenge, soft 404 |
 //! | receipt | `receipt` | blocks → leaves, root, a signed statement |
 //!
+//! [`reading::Reader`] is the whole of it, from a URL to a typed result: the one entry of every command and every tool.
+//!
 //! The rule of trust: a [`Failure`] means that the content of the page is *unknown*. A failure never carries a body.
 //! Pure stages (everything from decode on) do no I/O, take no time and never panic on any input.
 
@@ -41,6 +43,7 @@ pub mod open;
 pub mod page;
 pub mod playbook;
 pub mod read;
+pub mod reading;
 pub mod receipt;
 pub mod robots;
 pub mod search;

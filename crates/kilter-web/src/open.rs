@@ -9,12 +9,13 @@ use kilter_core::Clock;
 use serde::Serialize;
 use url::Url;
 
-use crate::acquire::{Client, Fetched, GetOptions};
+use crate::acquire::{self, Client, Fetched, GetOptions};
 use crate::browser::{Browser, Rendered};
 use crate::decode;
 use crate::failure::{Failure, FailureCode};
 use crate::format::pdf::PdfChild;
 use crate::format::{Format, sniff, to_page};
+use crate::judge::{Response, informative};
 use crate::page::Page;
 use crate::robots::gate::RobotsGate;
 
@@ -38,14 +39,25 @@ impl std::str::FromStr for Backend {
         match word.replace('-', "_").as_str() {
             "http" => Ok(Self::Http),
             "browser" => Ok(Self::Browser),
-            "http_then_browser" => Ok(Self::HttpThenBrowser),
+            "http_then_browser" | "auto" => Ok(Self::HttpThenBrowser),
             _ => Err(Failure::new(
                 FailureCode::InvalidArguments,
                 format!(
-                    "`{}` is no backend\nhint: `http`, `browser` or `http_then_browser`",
+                    "`{}` is no backend\nhint: `http`, `browser`, `http_then_browser` or `auto`, which is the same",
                     word.chars().take(40).collect::<String>()
                 ),
             )),
+        }
+    }
+}
+
+impl Backend {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Browser => "browser",
+            Self::HttpThenBrowser => "http_then_browser",
         }
     }
 }
@@ -74,8 +86,26 @@ pub struct Opened {
     pub backend: &'static str,
     /// `ETag` and `Last-Modified`, for the next read.
     pub validators: (Option<String>, Option<String>),
+    /// The last answer as a judgement needs it; a browser tells no headers.
+    pub response: Response,
+    /// What kept the page from being all there: `page_not_settled`, `scroll_capped`, `requests_refused`.
+    pub warnings: Vec<&'static str>,
     /// The body.
     pub body: Body,
+}
+
+impl Opened {
+    /// The same answer, or the failure that its status means.
+    ///
+    /// # Errors
+    /// `requires_login` for 401 with a challenge, else `http_NNN`.
+    pub fn accept(self) -> Result<Self, Failure> {
+        let asks = self.response.header("www-authenticate").is_some();
+        match acquire::refused(self.status, asks, &self.url) {
+            Some(failure) => Err(failure),
+            None => Ok(self),
+        }
+    }
 }
 
 /// One try of a ladder.
@@ -119,8 +149,8 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// Opens a URL and makes what the caller wants of it. `convert` refuses what is of no use (a page without text), and a
-    /// browser is tried then.
+    /// Opens a URL and makes what the caller wants of an answer that is one. `convert` refuses what is of no use (a page
+    /// without text), and a browser is tried then.
     pub async fn read<T>(
         &self,
         url: &str,
@@ -129,6 +159,22 @@ impl Opener {
         clock: &dyn Clock,
         convert: impl Fn(Opened) -> Result<T, Failure>,
     ) -> Reached<T> {
+        let convert = |opened: Opened| std::future::ready(opened.accept().and_then(&convert));
+        self.reach(url, backend, options, clock, convert).await
+    }
+
+    /// The same for a `convert` that takes its time and looks at answers of any status.
+    pub async fn reach<T, F>(
+        &self,
+        url: &str,
+        backend: Backend,
+        options: &GetOptions,
+        clock: &dyn Clock,
+        convert: impl Fn(Opened) -> F,
+    ) -> Reached<T>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
         let mut attempts = Vec::new();
         if let Some(robots) = &self.robots
             && let Err(refused) = robots.check(&self.client, url).await
@@ -141,7 +187,10 @@ impl Opener {
         let mut first = None;
         if backend != Backend::Browser {
             let start = clock.elapsed();
-            let got = self.http(url, options).await.and_then(&convert);
+            let got = match self.http(url, options).await {
+                Ok(opened) => convert(opened).await,
+                Err(failure) => Err(failure),
+            };
             attempts.push(attempt(
                 "http",
                 &got,
@@ -158,7 +207,10 @@ impl Opener {
             }
         }
         let start = clock.elapsed();
-        let got = self.rendered(url).await.and_then(&convert);
+        let got = match self.rendered(url).await {
+            Ok(opened) => convert(opened).await,
+            Err(failure) => Err(failure),
+        };
         let reason = first.as_ref().map(|f| f.code.as_str().into_owned());
         // Nothing was tried where there is no browser.
         let missing = got
@@ -179,37 +231,81 @@ impl Opener {
         Reached { outcome, attempts }
     }
 
-    /// Opens a URL by HTTP.
+    /// Opens a URL by HTTP. An answer of any status is one; see [`Opened::accept`].
     ///
     /// # Errors
-    /// The codes of acquisition, `http_NNN`, `unsupported_content_type`, and those of the formats.
+    /// The codes of acquisition, `unsupported_content_type`, and those of the formats.
     pub async fn http(&self, url: &str, options: &GetOptions) -> Result<Opened, Failure> {
-        let fetched = self.client.get(url, options).await?.accept()?;
-        let format = sniff::sniff(fetched.content_type(), &fetched.url, &fetched.body)?;
-        let body = self.body(format, &fetched).await?;
+        let fetched = self.client.get(url, options).await?;
+        let (format, body) = if fetched.status < 400 {
+            let format = sniff::sniff(fetched.content_type(), &fetched.url, &fetched.body)?;
+            (format, self.fetched(format, &fetched).await?)
+        } else if sniff::looks_like_html(fetched.content_type(), &fetched.body) {
+            (Format::Html, Body::Html(fetched.decode().text))
+        } else {
+            // What an error says in another format is no page and tells nothing about one.
+            (Format::Html, Body::Html(String::new()))
+        };
+        let headers = fetched.headers.iter();
         Ok(Opened {
             requested: fetched.requested.clone(),
             validators: fetched.validators(),
             status: fetched.status,
+            response: Response {
+                status: fetched.status,
+                requested: fetched.requested.to_string(),
+                final_url: fetched.url.to_string(),
+                headers: headers
+                    .filter_map(|(n, v)| Some((n.as_str().to_owned(), v.to_str().ok()?.to_owned())))
+                    .collect(),
+            },
             url: fetched.url,
             format,
             backend: "http",
+            warnings: Vec::new(),
             body,
         })
     }
 
-    async fn body(&self, format: Format, fetched: &Fetched) -> Result<Body, Failure> {
-        let label = fetched.content_type().and_then(decode::charset);
-        let plain = || decode::plain(&fetched.body, label.as_deref()).text;
+    async fn fetched(&self, format: Format, fetched: &Fetched) -> Result<Body, Failure> {
+        let charset = fetched.content_type().and_then(decode::charset);
+        self.body(
+            format,
+            &fetched.body,
+            charset.as_deref(),
+            Some(&fetched.url),
+        )
+        .await
+    }
+
+    /// Reads bytes that are here already: a file, or what somebody else fetched. `at` is where they came from.
+    ///
+    /// # Errors
+    /// The codes of the formats.
+    pub async fn body(
+        &self,
+        format: Format,
+        bytes: &[u8],
+        charset: Option<&str>,
+        at: Option<&Url>,
+    ) -> Result<Body, Failure> {
+        let plain = || decode::plain(bytes, charset).text;
         let page = match format {
-            Format::Html => return Ok(Body::Html(fetched.decode().text)),
+            Format::Html => return Ok(Body::Html(decode::html(bytes, charset).text)),
             Format::Markdown => to_page::markdown(&plain()),
             Format::Text => to_page::text(&plain()),
             Format::Json => to_page::json(&plain()),
             // Feeds state their encoding as XML does.
-            Format::Feed => to_page::feed(&fetched.decode().text, &fetched.url),
+            Format::Feed => {
+                let text = decode::html(bytes, charset).text;
+                // Nothing is relative to a page without an address.
+                match at.cloned().map_or_else(|| Url::parse("about:blank"), Ok) {
+                    Ok(at) => to_page::feed(&text, &at),
+                    Err(e) => Err(Failure::new(FailureCode::InvalidUrl, e.to_string())),
+                }
+            }
             Format::Pdf => match &self.pdf {
-                Some(child) => to_page::pdf(&child.read(&fetched.body).await?),
+                Some(child) => to_page::pdf(&child.read(bytes).await?),
                 None => Err(Failure::new(
                     FailureCode::UnsupportedContentType,
                     "PDFs are not read in this configuration",
@@ -221,13 +317,19 @@ impl Opener {
 
     async fn rendered(&self, url: &str) -> Result<Opened, Failure> {
         let read = self.browser.read(url).await?;
-        if read.status >= 400 {
-            return Err(Failure::new(
-                FailureCode::Http(read.status),
-                format!("{} answers with status {}", read.url, read.status),
-            ));
+        if read.status < 400 {
+            sniff::refuse_by_type(Some(&read.content_type), &read.url)?;
         }
-        sniff::refuse_by_type(Some(&read.content_type), &read.url)?;
+        let mut warnings = Vec::new();
+        for (so, word) in [
+            (!read.settled, "page_not_settled"),
+            (read.scroll_capped, "scroll_capped"),
+            (!read.refused.is_empty(), "requests_refused"),
+        ] {
+            if so {
+                warnings.push(word);
+            }
+        }
         let Rendered {
             requested,
             url,
@@ -235,6 +337,7 @@ impl Opener {
             html,
             ..
         } = read;
+        let (asked, ended) = (requested.to_string(), url.to_string());
         Ok(Opened {
             requested,
             url,
@@ -242,6 +345,13 @@ impl Opener {
             format: Format::Html,
             backend: "browser",
             validators: (None, None),
+            response: Response {
+                status,
+                requested: asked,
+                final_url: ended,
+                headers: Vec::new(),
+            },
+            warnings,
             body: Body::Html(html),
         })
     }
@@ -282,17 +392,6 @@ fn worth_a_browser(failure: &Failure) -> bool {
 
 /// Of two failures the one that says more; of two as good the browser's, which saw more.
 fn more_telling(http: Failure, browser: Failure) -> Failure {
-    let rank = |f: &Failure| match f.code {
-        FailureCode::Http(401 | 403) | FailureCode::RequiresLogin => 100,
-        FailureCode::CaptchaOrChallenge => 90,
-        FailureCode::TlsError => 85,
-        FailureCode::Http(400..=499) => 80,
-        FailureCode::Http(_) => 70,
-        FailureCode::ThinExtract => 60,
-        FailureCode::Timeout | FailureCode::NetworkError | FailureCode::DnsError => 50,
-        FailureCode::ContentSelectorsMiss => 40,
-        _ => 10,
-    };
     // What mends the read is said with whatever failed first.
     if browser.code == FailureCode::BrowserRequired {
         let mut http = http;
@@ -305,7 +404,7 @@ fn more_telling(http: Failure, browser: Failure) -> Failure {
         }
         return http;
     }
-    if rank(&http) > rank(&browser) {
+    if informative(http.code) > informative(browser.code) {
         http
     } else {
         browser

@@ -108,7 +108,7 @@ pub struct PageMeta {
 /// Something that is on the page and not in the reply.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Omission {
-    /// Why: `hidden`, `budget`, `focus`, `limit`.
+    /// Why: `hidden`, `caption`, `aside`, `title`, `edge`, `sections`, `focus`, `budget`, `limit`.
     pub reason: String,
     /// What, by heading, selector or count.
     pub what: String,

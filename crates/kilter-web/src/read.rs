@@ -42,10 +42,18 @@ pub fn document_by(
         base: base.as_ref(),
         faithful: false,
     });
-    if options.selectors.is_empty() {
-        content::finish(&mut blocks, title.as_deref(), &statements, rules);
-    }
     let mut omitted = choice.omitted;
+    if options.selectors.is_empty() {
+        omitted.extend(content::finish(
+            &mut blocks,
+            title.as_deref(),
+            &statements,
+            rules,
+        ));
+    } else {
+        // What stands in the nodes that were asked for instead is another matter.
+        omitted.retain(|o| o.reason == "hidden");
+    }
     if doc.is_cut() {
         omitted.push(Omission {
             reason: "limit".to_owned(),

@@ -169,27 +169,35 @@ impl Fetched {
     /// # Errors
     /// `requires_login` for 401 with a challenge, else `http_NNN`.
     pub fn accept(self) -> Result<Self, Failure> {
-        if self.status < 400 {
-            return Ok(self);
+        let asks = self.headers.contains_key(http::header::WWW_AUTHENTICATE);
+        match refused(self.status, asks, &self.url) {
+            Some(failure) => Err(failure),
+            None => Ok(self),
         }
-        let (status, url) = (self.status, &self.url);
-        let mut failure = Failure::new(
-            FailureCode::Http(status),
-            format!("{url} answers with status {status}"),
-        );
-        if status == 401 && self.headers.contains_key(http::header::WWW_AUTHENTICATE) {
-            failure = Failure::new(
-                FailureCode::RequiresLogin,
-                format!("{url} asks for a sign-in\nhint: give a session profile that may read it"),
-            )
-            .then(
-                "configure_session_profile",
-                "the server asks for credentials",
-            );
-            failure.status_code = Some(401);
-        }
-        Err(failure)
     }
+}
+
+/// The failure that a status means. `asks`: the answer asks for credentials.
+pub(crate) fn refused(status: u16, asks: bool, url: &Url) -> Option<Failure> {
+    if status < 400 {
+        return None;
+    }
+    if status == 401 && asks {
+        let mut failure = Failure::new(
+            FailureCode::RequiresLogin,
+            format!("{url} asks for a sign-in\nhint: give a session profile that may read it"),
+        )
+        .then(
+            "configure_session_profile",
+            "the server asks for credentials",
+        );
+        failure.status_code = Some(401);
+        return Some(failure);
+    }
+    Some(Failure::new(
+        FailureCode::Http(status),
+        format!("{url} answers with status {status}"),
+    ))
 }
 
 impl Client {

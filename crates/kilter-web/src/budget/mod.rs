@@ -33,6 +33,8 @@ pub struct Frame {
     pub optional: Vec<(String, Value)>,
     /// Lists that were asked for.
     pub sidecars: Vec<Sidecar>,
+    /// The Markdown of the whole page, where that is not its blocks in a row: a document that passes through as it is.
+    pub whole: Option<String>,
 }
 
 /// A reply within its budget.
@@ -361,27 +363,37 @@ impl Fitting<'_> {
 
     /// The kept blocks in page order, with a mark where some are missing.
     fn markdown(&self, at: &Attempt, kept: &[usize]) -> String {
+        if at.cut.is_none() && kept.len() == self.blocks.len() {
+            // Whole, it is the very text that the content hash is of.
+            return match &self.frame.whole {
+                Some(whole) => whole.clone(),
+                None => crate::block::markdown(self.blocks),
+            };
+        }
         let last = at.cut.and(self.order.get(at.blocks.wrapping_sub(1)));
-        let mut parts: Vec<String> = Vec::with_capacity(kept.len());
+        let mut out = String::new();
         let mut next = 0;
         for i in kept {
+            let block = &self.blocks[*i];
             if *i > next {
-                parts.push(snip(*i - next));
+                add(&mut out, "", &snip(*i - next));
             }
+            let beside = *i == next;
+            let glue = if beside { &*block.glue } else { "" };
             next = i + 1;
-            let text = &self.blocks[*i].markdown;
             match at.cut {
                 Some(bytes) if last == Some(i) => {
-                    parts.push(format!("{}…", &text[..text.floor_char_boundary(bytes)]));
-                    parts.push("<!-- SNIP rest of block -->".to_owned());
+                    let cut = &block.markdown[..block.markdown.floor_char_boundary(bytes)];
+                    add(&mut out, glue, &format!("{cut}…"));
+                    add(&mut out, "", "<!-- SNIP rest of block -->");
                 }
-                _ => parts.push(text.clone()),
+                _ => add(&mut out, glue, &block.markdown),
             }
         }
         if next < self.blocks.len() {
-            parts.push(snip(self.blocks.len() - next));
+            add(&mut out, "", &snip(self.blocks.len() - next));
         }
-        parts.join("\n\n")
+        out
     }
 
     fn compile(&self, at: &Attempt, kept: &[usize], said: usize) -> Value {
@@ -459,6 +471,14 @@ impl Fitting<'_> {
         }
         Value::Array(list)
     }
+}
+
+/// Adds a block with what stands before it; a block that says nothing of that stands after a blank line.
+fn add(out: &mut String, glue: &str, text: &str) {
+    if !out.is_empty() {
+        out.push_str(if glue.is_empty() { "\n\n" } else { glue });
+    }
+    out.push_str(text);
 }
 
 fn snip(blocks: usize) -> String {

@@ -13,6 +13,7 @@
 //! - with receipts off the content hash is there all the same.
 
 pub mod drive;
+pub mod live;
 mod machine;
 pub mod outcome;
 pub mod reply;
@@ -24,6 +25,7 @@ use serde_json::Value;
 
 use crate::failure::{Failure, FailureCode};
 pub use drive::{Extraction, Pending, run};
+pub use live::Live;
 pub use machine::{Action, Event, Machine};
 pub use outcome::{Mode, NextLink, Outcome, Status, Step, StepKind};
 
@@ -181,6 +183,12 @@ pub struct Body {
     pub omitted: Vec<String>,
     /// The content as blocks, where the reply is to be fitted into a budget.
     pub blocks: Vec<crate::Block>,
+    /// Whether the blocks are all that the page has.
+    pub complete: bool,
+    /// Identifier and version of the playbook, where it was really applied.
+    pub applied: Option<(String, String)>,
+    /// How it was asked for, for the receipt.
+    pub asked: Box<Ask>,
     /// Hash of the whole page's Markdown where `markdown` is a part of it; absent: the hash of `markdown`.
     pub full_hash: Option<String>,
 }

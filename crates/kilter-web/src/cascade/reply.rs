@@ -63,7 +63,7 @@ pub fn reply(outcome: &Outcome, tokenizer: &dyn Tokenizer) -> Result<Value, Fail
     let frame = Frame {
         fixed,
         optional,
-        sidecars: Vec::new(),
+        ..Frame::default()
     };
     let mut reply = fit(
         &blocks,

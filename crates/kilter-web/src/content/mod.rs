@@ -5,6 +5,7 @@
 //! the same nodes.
 
 mod hidden;
+mod left_out;
 mod measure;
 mod names;
 mod prune;
@@ -26,7 +27,7 @@ pub struct Choice {
     pub roots: Vec<NodeId>,
     /// One entry per node; a marked node is left out with all below it.
     pub skip: Vec<bool>,
-    /// Hidden text that was left out.
+    /// What was left out of the chosen nodes: hidden text, captions, parts that are links or notes.
     pub omitted: Vec<Omission>,
 }
 
@@ -57,26 +58,32 @@ pub fn choose(doc: &Document, statements: &Statements, rules: &Rules) -> Choice 
     if rules.has(Rule::Recall) {
         root::widen(doc, &bare, &mut choice);
     }
+    left_out::within(doc, &bare, &mut choice);
     choice
 }
 
-/// Drops blocks at the edges that are no part of the text, and mends a choice that missed what the page states.
+/// Drops blocks at the edges that are no part of the text, and mends a choice that missed what the page states. Returns
+/// what was dropped.
 pub fn finish(
     blocks: &mut Vec<Block>,
     title: Option<&str>,
     statements: &Statements,
     rules: &Rules,
-) {
+) -> Vec<Omission> {
+    let mut omitted = Vec::new();
     if rules.has(Rule::Title)
         && let Some(title) = title
     {
-        tail::title(blocks, title);
+        omitted.extend(left_out::by("title", blocks, |b| tail::title(b, title)));
     }
-    tail::edges(blocks, rules);
-    if rules.has(Rule::Orphans) {
-        tail::orphans(blocks);
-    }
+    omitted.extend(left_out::by("edge", blocks, |b| {
+        tail::edges(b, rules);
+        if rules.has(Rule::Orphans) {
+            tail::orphans(b);
+        }
+    }));
     if rules.has(Rule::Stated) {
         stated::mend(blocks, statements);
     }
+    omitted
 }

@@ -128,6 +128,30 @@ pub fn sniff(content_type: Option<&str>, url: &Url, bytes: &[u8]) -> Result<Form
     }
 }
 
+/// What a file is: by the ending of its name where that says something, else by its first bytes.
+///
+/// # Errors
+/// `unsupported_content_type` for what is no text and no PDF.
+pub fn of_file(name: &str, bytes: &[u8]) -> Result<Format, Failure> {
+    let path = Url::parse("file:///").map(|mut url| {
+        url.set_path(name);
+        url
+    });
+    let Ok(url) = path else {
+        return Ok(Format::Html);
+    };
+    let ending = name.rsplit_once('.').map(|(_, e)| e.to_ascii_lowercase());
+    let said = match ending.as_deref() {
+        Some("html" | "htm" | "xhtml" | "xht") => Some("text/html"),
+        Some("md" | "markdown" | "mdown" | "mkd") => Some("text/markdown"),
+        Some("txt" | "text") => Some("text/plain"),
+        Some("json") => Some("application/json"),
+        Some("rss" | "atom" | "xml") => Some("text/xml"),
+        _ => None,
+    };
+    sniff(said, &url, bytes)
+}
+
 fn unsupported(what: &str, url: &Url) -> Failure {
     Failure::new(
         FailureCode::UnsupportedContentType,

@@ -1,5 +1,6 @@
 //! The pages of a site: from its front page, its sitemaps, its `robots.txt`.
 
+mod hubs;
 pub mod links;
 pub mod rank;
 pub mod sitemap;
@@ -37,8 +38,11 @@ pub struct MapOptions {
     pub max_links: usize,
     /// Only links of the same host.
     pub same_domain: bool,
-    /// What the caller looks for: links are ranked by it.
+    /// What the caller looks for: links are ranked by it. Where no link of the front page has to do with it, up to
+    /// [`HUBS_MAX`] pages that lead to others are read, too.
     pub focus: Option<String>,
+    /// Leave out what is no page: pictures, archives, programs, styles.
+    pub filter_nonsense: bool,
     /// For everything together.
     pub time: Duration,
 }
@@ -50,6 +54,7 @@ impl Default for MapOptions {
             max_links: 32,
             same_domain: true,
             focus: None,
+            filter_nonsense: true,
             time: Duration::from_secs(15),
         }
     }
@@ -74,12 +79,19 @@ pub struct SiteMap {
     pub links: Vec<SiteLink>,
     /// How many were found before the cut.
     pub found: usize,
+    /// How many were left out because they are no pages.
+    pub filtered: usize,
+    /// The pages of the second level that were read for more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expanded: Vec<String>,
     /// Whether time or a limit ended the search early.
     pub partial: bool,
 }
 
 /// Sitemap files of one map.
 const MOST_FILES: usize = 50;
+/// Pages of the second level that one map reads.
+pub const HUBS_MAX: usize = 3;
 /// Links that are kept before ranking.
 const POOL: usize = 20_000;
 
@@ -116,6 +128,12 @@ pub async fn map(
         }
         source => files(client, robots, &start, source, deadline, &mut pool).await?,
     }
+    let mut expanded = Vec::new();
+    if let (MapSource::Homepage, Some(focus)) = (options.source, &options.focus)
+        && !rank::has_strong(&pool.links, focus)
+    {
+        expanded = hubs::expand(client, robots, &start, focus, deadline, &mut pool).await;
+    }
     let found = pool.links.len();
     if found == 0 {
         return Err(Failure::new(
@@ -132,6 +150,8 @@ pub async fn map(
     Ok(SiteMap {
         links,
         found,
+        filtered: pool.filtered,
+        expanded,
         partial: pool.partial,
     })
 }
@@ -209,9 +229,11 @@ fn slow(url: &str, options: &MapOptions) -> Failure {
 struct Pool {
     start: Url,
     same_domain: bool,
+    pages_only: bool,
     links: Vec<SiteLink>,
     seen: HashSet<String>,
     partial: bool,
+    filtered: usize,
 }
 
 impl Pool {
@@ -219,9 +241,11 @@ impl Pool {
         Self {
             start: start.clone(),
             same_domain: options.same_domain,
+            pages_only: options.filter_nonsense,
             links: Vec::new(),
             seen: HashSet::new(),
             partial: false,
+            filtered: 0,
         }
     }
 
@@ -245,6 +269,10 @@ impl Pool {
         }
         if self.full() {
             self.partial = true;
+            return;
+        }
+        if self.pages_only && hubs::is_resource(url.path()) {
+            self.filtered += usize::from(self.seen.insert(url.to_string()));
             return;
         }
         if self.seen.insert(url.to_string()) {

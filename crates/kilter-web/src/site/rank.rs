@@ -10,6 +10,20 @@ pub fn by_focus(links: &mut [SiteLink], focus: &str) {
     links.sort_by_cached_key(|link| std::cmp::Reverse(score(link, &wanted)));
 }
 
+/// From here on a link has to do with what is looked for (contract of the map, 3.6).
+const STRONG: u32 = 4;
+
+/// Whether any link has to do with what is looked for.
+pub(super) fn has_strong(links: &[SiteLink], focus: &str) -> bool {
+    let wanted = words(focus);
+    wanted.is_empty() || links.iter().any(|l| score(l, &wanted) >= STRONG)
+}
+
+/// How much a link has to do with what is looked for.
+pub(super) fn score_of(link: &SiteLink, focus: &str) -> u32 {
+    score(link, &words(focus))
+}
+
 fn words(text: &str) -> Vec<String> {
     text.unicode_words().map(str::to_lowercase).collect()
 }

@@ -26,6 +26,7 @@ mod hostile;
 mod judge;
 mod languages;
 mod playbook;
+mod reading;
 mod receipt;
 mod receipt_sets;
 mod receipt_vectors;

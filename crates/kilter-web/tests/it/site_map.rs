@@ -100,6 +100,50 @@ async fn a_site_is_mapped_from_its_page_its_sitemaps_and_its_robots() {
     );
 }
 
+#[tokio::test]
+async fn hubs_are_read_where_the_front_page_has_nothing_of_it() {
+    let site = Site::start(|r| match r.path.as_str() {
+        "/robots.txt" => answer("200 OK", "Content-Type: text/plain\r\n", "User-agent: *\nDisallow: /closed"),
+        "/" => page(
+            "<a href=/about>About</a><a href=/closed/>Closed</a><a href=/closed/a>a</a><a href=/closed/b>b</a>
+             <a href=/closed/c>c</a><a href=/manual/>Manual</a><a href=/manual/one>One</a><a href=/manual/two>Two</a>
+             <a href=/logo.PNG>Logo</a><a href=/all.tar.gz>All</a><a href=/v1.2>Version</a>",
+        ),
+        "/manual/" => page("<a href=/manual/soundings>Soundings of the harbour</a><a href=/logo.PNG>Logo</a>"),
+        "/closed/" => page("<a href=/closed/soundings>Soundings</a>"),
+        _ => page("<p>leads nowhere</p>"),
+    })
+    .await;
+    let (client, robots) = (open_client(), RobotsGate::default());
+    let ask = async |focus: &str| {
+        let options = MapOptions {
+            focus: Some(focus.to_owned()),
+            ..MapOptions::default()
+        };
+        map(&client, &robots, &site.url("/"), &options)
+            .await
+            .expect("links")
+    };
+    let got = ask("soundings").await;
+    assert_eq!(got.links[0].path, "/manual/soundings");
+    assert!(
+        got.expanded.contains(&site.url("/manual/")) && got.expanded.len() <= 3,
+        "{:?}",
+        got.expanded
+    );
+    assert!(
+        !site.paths().iter().any(|p| p.starts_with("/closed")),
+        "robots hold for hubs: {:?}",
+        site.paths()
+    );
+    assert_eq!(got.filtered, 2);
+    assert!(got.links.iter().any(|l| l.path == "/v1.2"));
+    // What the front page has needs no second level.
+    let before = site.paths().len();
+    assert!(ask("manual").await.expanded.is_empty());
+    assert_eq!(site.paths().len(), before + 1);
+}
+
 #[test]
 fn sitemaps_cannot_be_bombs() {
     let bomb = gzip(&" ".repeat(20 << 20));
