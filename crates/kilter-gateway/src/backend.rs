@@ -6,14 +6,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use http_body_util::Full;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::ClientConfig;
 use tokio::sync::Semaphore;
 
 use crate::config::{self, Config};
 use crate::error::{StartError, TurnError};
+use crate::lane;
 
 /// A pooled HTTP client.
 pub type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
@@ -26,8 +28,10 @@ const IDLE: usize = 64;
 pub struct Backend {
     /// Its configuration.
     pub config: config::Backend,
-    /// Its own pool.
-    pub client: HttpClient,
+    /// Its own pools, one for each lane.
+    lanes: Box<[HttpClient]>,
+    /// The pool of everybody else.
+    outside: HttpClient,
     /// Headers added to every request, the key among them.
     pub headers: HeaderMap,
     /// `{endpoint}/chat/completions`.
@@ -66,8 +70,9 @@ impl Backends {
         secrets: &mut Vec<String>,
     ) -> Result<Self, StartError> {
         let mut list = Vec::with_capacity(config.backends.len());
+        let tls = tls()?;
         for b in &config.backends {
-            list.push(Arc::new(Backend::new(b, env, secrets)?));
+            list.push(Arc::new(Backend::new(b, &tls, env, secrets)?));
         }
         Ok(Self {
             list,
@@ -157,6 +162,7 @@ impl Backends {
 impl Backend {
     fn new(
         b: &config::Backend,
+        tls: &ClientConfig,
         env: &dyn Fn(&str) -> Option<String>,
         secrets: &mut Vec<String>,
     ) -> Result<Self, StartError> {
@@ -203,8 +209,10 @@ impl Backend {
                 .map_err(|e| bad("headers", e.to_string(), "a header name has no spaces"))?;
             add("headers", name, value)?;
         }
+        let pool = || pool(tls.clone(), b.timeouts.connect.into());
         Ok(Self {
-            client: client(b.timeouts.connect.into())?,
+            lanes: (0..lane::count()).map(|_| pool()).collect(),
+            outside: pool(),
             headers,
             chat: uri("/chat/completions")?,
             models: uri("/models")?,
@@ -215,36 +223,52 @@ impl Backend {
         })
     }
 
+    /// The pool for the thread that asks.
+    pub fn client(&self) -> &HttpClient {
+        let mine = lane::here().checked_sub(1).and_then(|i| self.lanes.get(i));
+        mine.unwrap_or(&self.outside)
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.config.name
     }
 }
 
-fn client(connect: Duration) -> Result<HttpClient, StartError> {
+/// What a secure connection trusts: the system's roots, else the bundled ones.
+fn tls() -> Result<ClientConfig, StartError> {
+    let provider = rustls::crypto::aws_lc_rs::default_provider();
+    let builder = ClientConfig::builder_with_provider(provider.into())
+        .with_safe_default_protocol_versions()
+        .map_err(|e| StartError::Tls(e.to_string()))?;
+    let roots = match builder.clone().with_native_roots() {
+        Ok(b) => b,
+        Err(e) => {
+            tracing::debug!("no system roots ({e}): the bundled ones are used");
+            builder.with_webpki_roots()
+        }
+    };
+    Ok(roots.with_no_client_auth())
+}
+
+fn pool(tls: ClientConfig, connect: Duration) -> HttpClient {
     let mut tcp = HttpConnector::new();
     // Without it, small writes wait for the peer's delayed acknowledgement: 40 ms at stream's end.
     tcp.set_nodelay(true);
     tcp.enforce_http(false);
     tcp.set_connect_timeout(Some(connect));
     tcp.set_keepalive(Some(Duration::from_secs(60)));
-    let provider = rustls::crypto::aws_lc_rs::default_provider();
-    let tls = match HttpsConnectorBuilder::new().with_provider_and_native_roots(provider.clone()) {
-        Ok(b) => b,
-        Err(e) => {
-            tracing::debug!("no system roots ({e}): the bundled ones are used");
-            HttpsConnectorBuilder::new()
-                .with_provider_and_webpki_roots(provider)
-                .map_err(|e| StartError::Tls(e.to_string()))?
-        }
-    };
-    let https = tls.https_or_http().enable_http1().wrap_connector(tcp);
-    Ok(Client::builder(TokioExecutor::new())
+    let https = HttpsConnectorBuilder::new()
+        .with_tls_config(tls)
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(tcp);
+    Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(Duration::from_secs(60))
         .pool_max_idle_per_host(IDLE)
         .http1_max_buf_size(1 << 20)
-        .build(https))
+        .build(https)
 }
 
 #[cfg(test)]

@@ -345,4 +345,9 @@ pub enum StartError {
     /// No TLS.
     #[error("TLS cannot be set up: {0}\nhint: install the system's root certificates")]
     Tls(String),
+    /// The system gives no more threads or files.
+    #[error(
+        "cannot start the serving threads: {0}\nhint: raise the limits of processes and open files (`ulimit -u`, `ulimit -n`)"
+    )]
+    Threads(String),
 }

@@ -19,6 +19,7 @@
 //! |---|---|
 //! | [`config`] | `kilter.toml` and its layers |
 //! | [`server`] | sockets, routes, who may come in |
+//! | [`lane`] | threads that each serve their own connections |
 //! | [`state`] | what turns share; replaced on reload |
 //! | [`backend`], [`upstream`], [`alarm`] | pools, keys; asking with timeouts and retries |
 //! | [`session`] | who a request belongs to, and its profile |
@@ -39,6 +40,7 @@ pub mod compensation;
 pub mod config;
 pub mod error;
 pub mod ladder_exec;
+pub mod lane;
 pub mod metrics;
 pub mod models;
 pub mod redact;

@@ -11,9 +11,6 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use kilter_core::TraceEvent;
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
@@ -22,14 +19,9 @@ use tokio::task::JoinHandle;
 
 use crate::config::{Config, check};
 use crate::error::{StartError, TurnError};
+use crate::lane::Lanes;
 use crate::state::{Deps, State};
 use crate::{models, turn};
-
-/// How long a shutdown waits for answers that are on their way.
-const GRACE: Duration = Duration::from_secs(10);
-
-/// A client that sends its headers slower than this is dropped.
-const HEADER_WAIT: Duration = Duration::from_secs(30);
 
 /// Starts gateways.
 #[derive(Debug)]
@@ -66,7 +58,9 @@ impl Gateway {
         let addr = listener.local_addr().map_err(taken)?;
         let (stop, stopped) = watch::channel(false);
         let app = router(Arc::clone(&state));
-        let task = tokio::spawn(serve(listener, app, header_bytes, stopped));
+        let lanes = Lanes::start(&app, header_bytes, &stopped)
+            .map_err(|e| StartError::Threads(e.to_string()))?;
+        let task = tokio::spawn(accept(listener, lanes, stopped));
         tracing::info!("listening on http://{addr}");
         Ok(GatewayHandle {
             addr,
@@ -134,18 +128,8 @@ impl Drop for GatewayHandle {
     }
 }
 
-async fn serve(
-    listener: TcpListener,
-    app: Router,
-    header_bytes: usize,
-    mut stopped: watch::Receiver<bool>,
-) {
-    let graceful = GracefulShutdown::new();
-    let mut http = hyper::server::conn::http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(HEADER_WAIT)
-        .max_buf_size(header_bytes.max(8192))
-        .keep_alive(true);
+/// Accepts, and hands each connection to a lane.
+async fn accept(listener: TcpListener, mut lanes: Lanes, mut stopped: watch::Receiver<bool>) {
     loop {
         let accepted = tokio::select! {
             a = listener.accept() => a,
@@ -158,16 +142,12 @@ async fn serve(
         };
         // Without it the small writes of a stream wait for the client's delayed acknowledgement.
         stream.set_nodelay(true).ok();
-        let service = TowerToHyperService::new(app.clone());
-        let conn = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
-        tokio::spawn(async move {
-            if let Err(e) = conn.await {
-                tracing::debug!("a connection ended: {e}");
-            }
-        });
+        if let Ok(stream) = stream.into_std() {
+            lanes.take(stream);
+        }
     }
     drop(listener);
-    tokio::time::timeout(GRACE, graceful.shutdown()).await.ok();
+    lanes.close().await;
 }
 
 /// All routes.

@@ -249,7 +249,7 @@ pub async fn ask(
     for (k, v) in &backend.headers {
         req.headers_mut().insert(k.clone(), v.clone());
     }
-    let answer = match tokio::time::timeout(headers_wait, backend.client.request(req)).await {
+    let answer = match tokio::time::timeout(headers_wait, backend.client().request(req)).await {
         Err(_) => return Err(silent("before its headers", "headers")),
         Ok(Err(e)) if e.is_connect() => {
             return Err(TurnError::Unreachable {
