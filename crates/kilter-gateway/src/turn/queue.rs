@@ -74,7 +74,7 @@ pub(crate) struct Item {
     /// Its bytes as received.
     pub(crate) raw: Bytes,
     /// Its chunk; `None` for anything that is no chunk.
-    pub(crate) chunk: Option<Chunk>,
+    pub(crate) chunk: Option<Box<Chunk>>,
     /// The content that the reader got of it.
     pub(crate) text: String,
     /// How much of the text is decided.
@@ -98,7 +98,7 @@ impl Item {
     pub(crate) fn new(raw: Bytes, chunk: Option<Chunk>) -> Self {
         Self {
             raw,
-            chunk,
+            chunk: chunk.map(Box::new),
             text: String::new(),
             at: 0,
             content: String::new(),

@@ -10,7 +10,9 @@ use bytes::Bytes;
 use kilter_behavior::{TurnReader, TurnSummary};
 use kilter_core::{EventKind, FinishReason, Observation, ToolCall, id};
 use kilter_wire::ApiError;
-use kilter_wire::chat::{Accumulator, Chunk, ChunkWriter, Rewrite, ToolStream, true_finish};
+use kilter_wire::chat::{
+    Accumulator, Chunk, ChunkWriter, Pushed, Rewrite, ToolDelta, ToolStream, true_finish,
+};
 use kilter_wire::sse::{self, Event, SseError};
 
 use super::Turn;
@@ -22,7 +24,7 @@ use crate::error::TurnError;
 pub(super) struct Held {
     pub(super) raw: Bytes,
     pub(super) edit: Option<Rewrite>,
-    pub(super) chunk: Option<Chunk>,
+    pub(super) chunk: Option<Box<Chunk>>,
 }
 
 /// The engine of one client turn, over all answers that it takes.
@@ -211,29 +213,16 @@ impl Watch {
             self.writer = Some(ChunkWriter::like(&chunk));
             self.answer_id = chunk.id().map(|i| i.into_owned());
         }
-        let one = match &chunk.choices[..] {
-            [c] if c.index == 0 => Some(c.clone()),
-            _ => None,
-        };
-        let Some(c) = one else {
-            return self.pass(turn, Item::new(raw, Some(chunk)), now);
+        let (text, finish, pushed) = match &chunk.choices[..] {
+            [c] if c.index == 0 => {
+                let pushed = self.native_calls(turn, &c.tool_calls, now);
+                (c.content.clone(), c.finish.clone(), pushed)
+            }
+            _ => return self.pass(turn, Item::new(raw, Some(chunk)), now),
         };
         let mut item = Item::new(raw, Some(chunk));
-        if !c.tool_calls.is_empty() {
-            if !self.native {
-                self.native = true;
-                if let Some(r) = &mut self.reader {
-                    r.native_seen(&mut self.decided);
-                }
-                self.settle(turn, true, now);
-                self.give_back_calls(turn);
-            }
-            let pushed = self.tools.push(&c.tool_calls);
-            if pushed.changed {
-                item.tools = Some(pushed);
-            }
-        }
-        if let Some(text) = c.content.filter(|t| !t.is_empty())
+        item.tools = pushed;
+        if let Some(text) = text.filter(|t| !t.is_empty())
             && !self.read
         {
             if self.reader.is_none() {
@@ -252,7 +241,7 @@ impl Watch {
             }
             item.text = text;
         }
-        let Some(finish) = c.finish else {
+        let Some(finish) = finish else {
             return self.pass(turn, item, now);
         };
         self.finish = Some(finish.clone());
@@ -277,6 +266,27 @@ impl Watch {
         self.hold_tail = self.must_hold(turn, &item, &finish);
         self.emit(turn, item);
         self.note_wait(turn, now);
+    }
+
+    /// Takes in fragments of the native channel; what they became, where that differs.
+    fn native_calls(
+        &mut self,
+        turn: &mut Turn,
+        fragments: &[ToolDelta],
+        now: Duration,
+    ) -> Option<Pushed> {
+        if fragments.is_empty() {
+            return None;
+        }
+        if !self.native {
+            self.native = true;
+            if let Some(r) = &mut self.reader {
+                r.native_seen(&mut self.decided);
+            }
+            self.settle(turn, true, now);
+            self.give_back_calls(turn);
+        }
+        Some(self.tools.push(fragments)).filter(|p| p.changed)
     }
 
     /// Whether the last events must wait for the end of the stream, because they may have to say

@@ -32,6 +32,46 @@ pub struct Choice {
     pub has_logprobs: bool,
 }
 
+/// Members of a choice.
+#[derive(Clone, Copy)]
+enum Field {
+    Index,
+    Finish,
+    Logprobs,
+    Delta,
+    Message,
+}
+
+fn field(key: &str) -> Option<Field> {
+    Some(match key {
+        "index" => Field::Index,
+        "finish_reason" => Field::Finish,
+        "logprobs" => Field::Logprobs,
+        "delta" => Field::Delta,
+        "message" => Field::Message,
+        _ => return None,
+    })
+}
+
+/// Members of a delta or message that are no text.
+#[derive(Clone, Copy)]
+enum Part {
+    Role,
+    Refusal,
+    ToolCalls,
+    FunctionCall,
+}
+
+fn part(key: &str) -> Option<Part> {
+    Some(match key {
+        "role" => Part::Role,
+        "refusal" => Part::Refusal,
+        "tool_calls" => Part::ToolCalls,
+        "function_call" => Part::FunctionCall,
+        _ => return None,
+    })
+}
+
 impl Choice {
     /// Reads one element of `choices`. `said` is `delta` or `message`; the other one is read where
     /// that is missing (some servers end a stream with a `message`).
@@ -40,35 +80,35 @@ impl Choice {
             index: position as u64,
             ..Self::default()
         };
-        let (mut wanted, mut other) = (None, None);
+        let (mut delta, mut message) = (None, None);
         for (key, value) in json::members(raw) {
-            if json::key_is(key, "index") {
-                c.index = json::as_u64(value).unwrap_or(c.index);
-            } else if json::key_is(key, "finish_reason") {
-                c.finish = json::decode(value)
-                    .filter(|w| !w.is_empty())
-                    .map(|w| FinishReason::from_wire(&w));
-            } else if json::key_is(key, "logprobs") {
-                c.has_logprobs = value != "null";
-            } else if json::key_is(key, said) {
-                wanted = Some(value);
-            } else if json::key_is(key, "delta") || json::key_is(key, "message") {
-                other = Some(value);
+            match json::key_as(key, field) {
+                Some(Field::Index) => c.index = json::as_u64(value).unwrap_or(c.index),
+                Some(Field::Finish) => {
+                    c.finish = json::decode(value)
+                        .filter(|w| !w.is_empty())
+                        .map(|w| FinishReason::from_wire(&w));
+                }
+                Some(Field::Logprobs) => c.has_logprobs = value != "null",
+                Some(Field::Delta) => delta = Some(value),
+                Some(Field::Message) => message = Some(value),
+                None => {}
             }
         }
+        let (wanted, other) = if said == "delta" {
+            (delta, message)
+        } else {
+            (message, delta)
+        };
         let Some(body) = wanted.filter(|w| *w != "null").or(other) else {
             return c;
         };
-        let texts = reasoning::texts_and(body, |key, value| {
-            if json::key_is(key, "role") {
-                c.role = json::decode(value).map(|t| t.into_owned());
-            } else if json::key_is(key, "refusal") {
-                c.refusal = json::decode(value).map(|t| t.into_owned());
-            } else if json::key_is(key, "tool_calls") {
-                c.tool_calls = ToolDelta::list(value);
-            } else if json::key_is(key, "function_call") {
-                c.function_call = Some(ToolDelta::read(value));
-            }
+        let texts = reasoning::texts_and(body, |key, value| match json::key_as(key, part) {
+            Some(Part::Role) => c.role = json::decode(value).map(|t| t.into_owned()),
+            Some(Part::Refusal) => c.refusal = json::decode(value).map(|t| t.into_owned()),
+            Some(Part::ToolCalls) => c.tool_calls = ToolDelta::list(value),
+            Some(Part::FunctionCall) => c.function_call = Some(ToolDelta::read(value)),
+            None => {}
         });
         c.content = texts.content;
         c.content_is_parts = texts.content_is_parts;
@@ -99,8 +139,12 @@ pub(super) fn list(raw: Option<&str>, said: &str) -> Vec<Choice> {
 
 /// The failure that a body with status 200 reports: one with choices only by its `error` member,
 /// one without by any error shape.
-pub(super) fn failure(body: &RawObject, choices: &[Choice]) -> Option<ApiError> {
-    if choices.is_empty() || json::present(body.get("error")) {
+pub(super) fn failure(
+    body: &RawObject,
+    error: Option<&str>,
+    choices: &[Choice],
+) -> Option<ApiError> {
+    if choices.is_empty() || json::present(error) {
         return ApiError::in_json(&body.to_text());
     }
     None

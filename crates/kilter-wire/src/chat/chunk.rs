@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::choice::failure;
+use super::top::Top;
 use super::{Choice, UsageView, choice};
 use crate::error::ApiError;
 use crate::raw::{RawError, RawObject};
@@ -28,9 +29,10 @@ impl Chunk {
 
     fn read(data: String) -> Result<Self, RawError> {
         let body = RawObject::from_text(data)?;
-        let choices = choice::list(body.get("choices"), "delta");
-        let usage = UsageView::find(&body);
-        let error = failure(&body, &choices);
+        let top = Top::of(&body);
+        let choices = choice::list(top.choices, "delta");
+        let usage = top.usage();
+        let error = failure(&body, top.error, &choices);
         Ok(Self {
             body,
             choices,

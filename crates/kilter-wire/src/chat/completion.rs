@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::choice::failure;
+use super::top::Top;
 use super::{Choice, UsageView, choice};
 use crate::error::ApiError;
 use crate::raw::{RawError, RawObject};
@@ -31,9 +32,10 @@ impl Completion {
     }
 
     fn from_object(body: RawObject) -> Result<Self, RawError> {
-        let choices = choice::list(body.get("choices"), "message");
-        let usage = UsageView::find(&body);
-        let error = failure(&body, &choices);
+        let top = Top::of(&body);
+        let choices = choice::list(top.choices, "message");
+        let usage = top.usage();
+        let error = failure(&body, top.error, &choices);
         Ok(Self {
             body,
             choices,

@@ -23,6 +23,7 @@ mod slots;
 mod tool_delta;
 mod tool_stream;
 mod tool_whole;
+mod top;
 mod usage;
 mod writer;
 

@@ -21,6 +21,26 @@ pub(super) const TEXT_FIELDS: [&str; 5] = [
     "thinking_blocks",
 ];
 
+/// Members of a delta or message that hold text.
+#[derive(Clone, Copy)]
+enum SaidField {
+    Content,
+    Details,
+    /// One of [`TEXT_FIELDS`], by its place there.
+    Text(usize),
+}
+
+fn said_field(key: &str) -> Option<SaidField> {
+    match key {
+        "content" => Some(SaidField::Content),
+        "reasoning_details" => Some(SaidField::Details),
+        _ => TEXT_FIELDS
+            .iter()
+            .position(|f| *f == key)
+            .map(SaidField::Text),
+    }
+}
+
 /// Text of a value: a string, or the texts inside objects and arrays of parts, joined.
 pub(super) fn flat_text(raw: &str) -> String {
     match json::kind(raw) {
@@ -67,14 +87,11 @@ pub(super) fn texts_and<'a>(said: &'a str, mut other: impl FnMut(&'a str, &'a st
         if value == "null" {
             continue;
         }
-        if json::key_is(key, "content") {
-            content = Some(value);
-        } else if json::key_is(key, "reasoning_details") {
-            details = Some(value);
-        } else if let Some(i) = TEXT_FIELDS.iter().position(|f| json::key_is(key, f)) {
-            found[i] = Some(value);
-        } else {
-            other(key, value);
+        match json::key_as(key, said_field) {
+            Some(SaidField::Content) => content = Some(value),
+            Some(SaidField::Details) => details = Some(value),
+            Some(SaidField::Text(i)) => found[i] = Some(value),
+            None => other(key, value),
         }
     }
     let mut reason = |field: &str, raw: &str| {

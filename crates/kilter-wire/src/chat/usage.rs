@@ -4,7 +4,6 @@ use kilter_core::Usage;
 use serde_json::{Map, Value};
 
 use crate::json;
-use crate::raw::RawObject;
 
 /// Token counts of an answer, with the object as received.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,16 +36,6 @@ impl UsageView {
             counts,
             raw: raw.to_owned(),
         })
-    }
-
-    /// Finds usage in a body: the `usage` member, else one inside an `x_…` extension object.
-    pub fn find(body: &RawObject) -> Option<Self> {
-        if let Some(u) = body.get("usage").and_then(Self::read) {
-            return Some(u);
-        }
-        body.members()
-            .filter(|(k, _)| k.starts_with("\"x_"))
-            .find_map(|(_, v)| Self::read(json::member(v, "usage")?))
     }
 }
 

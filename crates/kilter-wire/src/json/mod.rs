@@ -11,7 +11,7 @@ mod string;
 pub use open::{Progress, Tracker, json_is_open};
 pub use scan::{Elements, MAX_DEPTH, Members, elements, member, members};
 pub(crate) use scan::{key_end, skip_ws, value_end};
-pub use string::{decode, encode, key_is};
+pub use string::{decode, encode, key_as, key_is};
 
 /// The kind of a JSON value, told by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -103,3 +103,15 @@ pub fn key_is(raw: &str, name: &str) -> bool {
         Ordering::Greater => raw_bytes.contains(&b'\\') && decode(raw).is_some_and(|d| d == name),
     }
 }
+
+/// What `of` makes of a key as written (quotes included), read as plain text first and decoded where it has escapes.
+pub fn key_as<T>(raw: &str, of: impl Fn(&str) -> Option<T>) -> Option<T> {
+    let inner = raw.get(1..raw.len().checked_sub(1)?)?;
+    of(inner).or_else(|| {
+        if inner.contains('\\') {
+            of(&decode(raw)?)
+        } else {
+            None
+        }
+    })
+}

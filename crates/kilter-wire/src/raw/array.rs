@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::{Piece, RawError, RawObject, one_value, trailing, trimmed, utf8};
+use super::{Piece, RawError, RawObject, Span, one_value, trailing, trimmed, utf8};
 use crate::json;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Element {
-    lead: Piece,
+    lead: Span,
     value: Piece,
     /// White space before the comma. That of the last element belongs to the tail.
-    trail: Piece,
+    trail: Span,
 }
 
 /// An array as it was written, editable element by element.
@@ -85,9 +85,9 @@ impl RawArray {
                     None => return Err(RawError::Cut),
                 };
                 elements.push(Element {
-                    lead: Piece::Src(lead, value),
-                    value: Piece::Src(value, to),
-                    trail: Piece::Src(to, if last { to } else { next }),
+                    lead: Span(lead, value),
+                    value: Piece::Src(Span(value, to)),
+                    trail: Span(to, if last { to } else { next }),
                 });
                 if last {
                     tail = to;
@@ -168,9 +168,9 @@ impl RawArray {
         self.elements.insert(
             at,
             Element {
-                lead: Piece::Src(0, 0),
+                lead: Span::default(),
                 value: Piece::New(trimmed(json)),
-                trail: Piece::Src(0, 0),
+                trail: Span::default(),
             },
         );
         self.edited = true;
@@ -203,9 +203,9 @@ impl RawArray {
             if i > 0 {
                 out.push(',');
             }
-            for p in [&e.lead, &e.value, &e.trail] {
-                out.push_str(p.text(&self.src));
-            }
+            out.push_str(e.lead.text(&self.src));
+            out.push_str(e.value.text(&self.src));
+            out.push_str(e.trail.text(&self.src));
         }
         out.push_str(self.src.get(self.tail..).unwrap_or("]"));
         Cow::Owned(out)

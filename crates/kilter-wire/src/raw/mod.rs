@@ -88,17 +88,27 @@ fn trailing(b: &[u8], end: usize) -> Result<(), RawError> {
     }
 }
 
+/// A stretch of the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Span(usize, usize);
+
+impl Span {
+    fn text(self, src: &str) -> &str {
+        src.get(self.0..self.1).unwrap_or("")
+    }
+}
+
 /// A stretch of the source, or text of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
-    Src(usize, usize),
+    Src(Span),
     New(String),
 }
 
 impl Piece {
     fn text<'a>(&'a self, src: &'a str) -> &'a str {
         match self {
-            Self::Src(from, to) => src.get(*from..*to).unwrap_or(""),
+            Self::Src(span) => span.text(src),
             Self::New(text) => text,
         }
     }

@@ -4,20 +4,33 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::{Piece, RawArray, RawError, one_value, trailing, trimmed, utf8};
+use super::{Piece, RawArray, RawError, Span, one_value, trailing, trimmed, utf8};
 use crate::json;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Member {
     /// White space before the key.
-    lead: Piece,
+    lead: Span,
     /// The key with its quotes.
     key: Piece,
-    /// The colon and white space around it.
-    mid: Piece,
+    /// The colon and white space around it; empty for a member of ours.
+    mid: Span,
     value: Piece,
     /// White space before the comma. That of the last member belongs to the tail.
-    trail: Piece,
+    trail: Span,
+}
+
+impl Member {
+    fn write(&self, src: &str, out: &mut String) {
+        out.push_str(self.lead.text(src));
+        out.push_str(self.key.text(src));
+        match self.mid.text(src) {
+            "" => out.push(':'),
+            mid => out.push_str(mid),
+        }
+        out.push_str(self.value.text(src));
+        out.push_str(self.trail.text(src));
+    }
 }
 
 /// An object as it was written, editable member by member.
@@ -104,15 +117,15 @@ impl RawObject {
                 let value_to = json::value_end(b, value)?;
                 let next = json::skip_ws(b, value_to);
                 let mut member = Member {
-                    lead: Piece::Src(lead, at),
-                    key: Piece::Src(at, key_to),
-                    mid: Piece::Src(key_to, value),
-                    value: Piece::Src(value, value_to),
-                    trail: Piece::Src(value_to, value_to),
+                    lead: Span(lead, at),
+                    key: Piece::Src(Span(at, key_to)),
+                    mid: Span(key_to, value),
+                    value: Piece::Src(Span(value, value_to)),
+                    trail: Span::default(),
                 };
                 match b.get(next) {
                     Some(b',') => {
-                        member.trail = Piece::Src(value_to, next);
+                        member.trail = Span(value_to, next);
                         members.push(member);
                         lead = next + 1;
                         at = json::skip_ws(b, lead);
@@ -224,11 +237,11 @@ impl RawObject {
             self.retain(|i, is| !is || i == at, key);
         } else {
             self.members.push(Member {
-                lead: Piece::Src(0, 0),
+                lead: Span::default(),
                 key: Piece::New(json::encode(key)),
-                mid: Piece::New(":".to_owned()),
+                mid: Span::default(),
                 value: Piece::New(json),
-                trail: Piece::Src(0, 0),
+                trail: Span::default(),
             });
         }
     }
@@ -328,9 +341,7 @@ impl RawObject {
             if i > 0 {
                 out.push(',');
             }
-            for p in [&m.lead, &m.key, &m.mid, &m.value, &m.trail] {
-                out.push_str(p.text(&self.src));
-            }
+            m.write(&self.src, &mut out);
         }
         out.push_str(self.src.get(self.tail..).unwrap_or("}"));
         Cow::Owned(out)
