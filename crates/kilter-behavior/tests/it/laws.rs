@@ -304,9 +304,14 @@ fn what_came_to_nothing_begins_once() {
                 continue;
             }
             for bad in ["<|content_thinking|>", "]<]", "\"}{", "\u{FFFD}\n\n"] {
-                let raw = format!("Checking: {}{bad} x", &e[..cut]);
-                let r = read_pieces(cfg, &[&raw]);
-                assert!(r.calls.len() < 2, "{name}: {raw:?}");
+                // Alone, and with the family's own rest behind a run that no name or value may have.
+                let rest = format!("ide\">{}{}", "\u{FFFD}".repeat(45), &e[cut..]);
+                for rest in [" x", rest.as_str()] {
+                    let raw = format!("Checking: {}{bad}{rest}", &e[..cut]);
+                    let r = hold(cfg, &raw, 4, cut as u64);
+                    let r = r.unwrap_or_else(|e| panic!("{name}: {e}"));
+                    assert!(r.calls.len() < 2, "{name}: {raw:?}");
+                }
             }
         }
     }
