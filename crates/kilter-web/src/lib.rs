@@ -47,6 +47,7 @@ pub mod reading;
 pub mod receipt;
 pub mod robots;
 pub mod search;
+pub mod session;
 pub mod site;
 pub mod store;
 pub mod vantage;

@@ -4,9 +4,12 @@ use base64::Engine as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::decode;
+use crate::dom::Document;
 use crate::failure::Failure;
-use crate::page::{Block, PageMeta, ReadOptions};
-use crate::{decode, read};
+use crate::judge::Response;
+use crate::page::{Block, Page, PageMeta, ReadOptions};
+use crate::read::{self, By};
 
 /// One line of input.
 #[derive(Debug, Deserialize)]
@@ -109,7 +112,7 @@ pub fn answer(line: &[u8], options: &ReadOptions) -> Result<Answer, LineError> {
         Some(html) => html,
         None => decode::html(&request.bytes()?, None).text,
     };
-    Ok(match read::html(&text, request.url.as_deref(), options) {
+    Ok(match page(&text, request.url.as_deref(), options) {
         Err(failure) => Answer::failed(request.id, failure),
         Ok(page) => Answer {
             id: request.id,
@@ -123,4 +126,13 @@ pub fn answer(line: &[u8], options: &ReadOptions) -> Result<Answer, LineError> {
             failure: None,
         },
     })
+}
+
+/// Reads a page that is here already; a door before the page is none.
+fn page(html: &str, url: Option<&str>, options: &ReadOptions) -> Result<Page, Failure> {
+    let doc = Document::parse(html);
+    let page = read::document(&doc, url, options);
+    let response = Response::ok(url.unwrap_or_default());
+    read::verdict(&doc, page.as_ref(), &response, By::File)?;
+    page
 }

@@ -10,13 +10,15 @@ use serde::Serialize;
 use url::Url;
 
 use crate::acquire::{self, Client, Fetched, GetOptions};
-use crate::browser::{Browser, Rendered};
+use crate::browser::{Browser, Guest, Rendered};
 use crate::decode;
+use crate::dom::Document;
 use crate::failure::{Failure, FailureCode};
 use crate::format::pdf::PdfChild;
 use crate::format::{Format, sniff, to_page};
-use crate::judge::{Response, informative};
-use crate::page::Page;
+use crate::judge::{Response, Tree, gather, informative, judge};
+use crate::page::{Page, ReadOptions};
+use crate::read::{self, By, Judged};
 use crate::robots::gate::RobotsGate;
 
 /// Who fetches.
@@ -95,15 +97,54 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// The same answer, or the failure that its status means.
+    /// The same answer, or the failure that its status means: the door that its page is, where it is one.
     ///
     /// # Errors
-    /// `requires_login` for 401 with a challenge, else `http_NNN`.
+    /// `captcha_or_challenge`, `requires_login`, `paywall`, else `http_NNN`.
     pub fn accept(self) -> Result<Self, Failure> {
         let asks = self.response.header("www-authenticate").is_some();
         match acquire::refused(self.status, asks, &self.url) {
-            Some(failure) => Err(failure),
+            Some(failure) => Err(self.door().unwrap_or(failure)),
             None => Ok(self),
+        }
+    }
+
+    fn door(&self) -> Option<Failure> {
+        use FailureCode as C;
+        let Body::Html(html) = &self.body else {
+            return None;
+        };
+        let tree = gather(&Document::parse(html));
+        let browser = self.backend == "browser";
+        let failure = judge(&self.response, &tree, &[], browser).failure?;
+        let shut = matches!(
+            failure.code,
+            C::CaptchaOrChallenge | C::RequiresLogin | C::Paywall
+        );
+        shut.then_some(failure)
+    }
+
+    /// Reads it and judges it.
+    ///
+    /// # Errors
+    /// Those of [`read::judged`].
+    pub fn judged(&self, options: &ReadOptions) -> Result<Judged, Failure> {
+        let by = match self.backend {
+            "browser" => By::Browser,
+            _ => By::Http,
+        };
+        match &self.body {
+            Body::Html(html) => read::judged(&Document::parse(html), &self.response, options, by),
+            Body::Page(page) => {
+                let judgement = judge(&self.response, &Tree::default(), &page.blocks, false);
+                match judgement.failure.clone() {
+                    Some(failure) => Err(failure),
+                    None => Ok(Judged {
+                        page: Page::clone(page),
+                        judgement,
+                    }),
+                }
+            }
         }
     }
 }
@@ -207,7 +248,7 @@ impl Opener {
             }
         }
         let start = clock.elapsed();
-        let got = match self.rendered(url).await {
+        let got = match self.rendered(url, options).await {
             Ok(opened) => convert(opened).await,
             Err(failure) => Err(failure),
         };
@@ -246,19 +287,11 @@ impl Opener {
             // What an error says in another format is no page and tells nothing about one.
             (Format::Html, Body::Html(String::new()))
         };
-        let headers = fetched.headers.iter();
         Ok(Opened {
             requested: fetched.requested.clone(),
             validators: fetched.validators(),
             status: fetched.status,
-            response: Response {
-                status: fetched.status,
-                requested: fetched.requested.to_string(),
-                final_url: fetched.url.to_string(),
-                headers: headers
-                    .filter_map(|(n, v)| Some((n.as_str().to_owned(), v.to_str().ok()?.to_owned())))
-                    .collect(),
-            },
+            response: Response::of(&fetched),
             url: fetched.url,
             format,
             backend: "http",
@@ -315,8 +348,12 @@ impl Opener {
         page.map(|p| Body::Page(Box::new(p)))
     }
 
-    async fn rendered(&self, url: &str) -> Result<Opened, Failure> {
-        let read = self.browser.read(url).await?;
+    async fn rendered(&self, url: &str, options: &GetOptions) -> Result<Opened, Failure> {
+        let guest = Guest {
+            headers: &options.headers,
+            state: &options.browser,
+        };
+        let read = self.browser.read_as(url, &guest).await?;
         if read.status < 400 {
             sniff::refuse_by_type(Some(&read.content_type), &read.url)?;
         }

@@ -13,6 +13,8 @@ pub struct ReadOptions {
     pub sections: Vec<String>,
     /// CSS selectors that replace the choice of main content (from a playbook).
     pub selectors: Vec<String>,
+    /// CSS selectors of what is not content (from a playbook).
+    pub drop: Vec<String>,
     /// Keep text that a reader of the page cannot see.
     pub keep_hidden: bool,
 }

@@ -4,6 +4,7 @@ use crate::block::{self, Source};
 use crate::content::{self, Rule, Rules};
 use crate::dom::{Document, NodeId, select::Selector};
 use crate::failure::{Failure, FailureCode};
+use crate::judge::{self, Judgement};
 use crate::meta::Statements;
 use crate::page::{Omission, Page, ReadOptions};
 
@@ -21,6 +22,69 @@ pub fn document(doc: &Document, url: Option<&str>, options: &ReadOptions) -> Res
     document_by(doc, url, options, &rules)
 }
 
+/// A page that was judged to be the page that was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// The page.
+    pub page: Page,
+    /// What it was judged by; its `failure` is `None`.
+    pub judgement: Judgement,
+}
+
+/// Who brought the tree of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// A server: scripts have not run.
+    Http,
+    /// A browser: nothing more can be hoped for from scripts.
+    Browser,
+    /// Somebody who has the page already: what they were given is theirs to read, even where the rest is to be paid for.
+    File,
+}
+
+/// Reads a parsed page and judges it: a door before the page is a failure with its own word, and never a body.
+///
+/// # Errors
+/// `captcha_or_challenge`, `requires_login`, `paywall`, `soft_404`, `http_NNN`, `thin_extract`, and those of
+/// [`document`].
+pub fn judged(
+    doc: &Document,
+    response: &judge::Response,
+    options: &ReadOptions,
+    by: By,
+) -> Result<Judged, Failure> {
+    let page = document(doc, Some(&response.final_url), options);
+    let judgement = verdict(doc, page.as_ref(), response, by)?;
+    page.map(|page| Judged { page, judgement })
+}
+
+/// Judges what was read from a tree, or why nothing was.
+///
+/// # Errors
+/// Those of [`judged`].
+pub fn verdict(
+    doc: &Document,
+    page: Result<&Page, &Failure>,
+    response: &judge::Response,
+    by: By,
+) -> Result<Judgement, Failure> {
+    use FailureCode as C;
+    let blocks = page.map_or(&[][..], |p| &p.blocks);
+    let mut judgement = judge::judge(response, &judge::gather(doc), blocks, by == By::Browser);
+    let theirs = |f: &Failure| by == By::File && f.code == C::Paywall && page.is_ok();
+    let door = judgement.failure.take().filter(|f| !theirs(f));
+    match (door, page) {
+        // What the caller got wrong, and what a caller's selectors miss, is said before that there is little text.
+        (_, Err(e)) if e.code == C::InvalidArguments => Err(e.clone()),
+        (Some(door), Err(e)) if door.code == C::ThinExtract && e.code != C::ThinExtract => {
+            Err(e.clone())
+        }
+        (Some(door), _) => Err(door),
+        (None, Err(e)) => Err(e.clone()),
+        (None, Ok(_)) => Ok(judgement),
+    }
+}
+
 /// Reads a parsed page by the given rules alone.
 pub fn document_by(
     doc: &Document,
@@ -34,6 +98,11 @@ pub fn document_by(
     let mut choice = content::choose(doc, &statements, rules);
     if !options.selectors.is_empty() {
         choice.roots = selected(doc, &options.selectors)?;
+    }
+    for selector in &options.drop {
+        for id in parsed(selector)?.all(doc, NodeId::ROOT) {
+            choice.skip[id.index()] = true;
+        }
     }
     let mut blocks = block::blocks(&Source {
         doc,
@@ -78,13 +147,16 @@ pub fn document_by(
     })
 }
 
+fn parsed(selector: &str) -> Result<Selector, Failure> {
+    Selector::parse(selector)
+        .map_err(|e| Failure::new(FailureCode::InvalidArguments, e.to_string()))
+}
+
 /// The outermost matches of the selectors, in document order.
 fn selected(doc: &Document, selectors: &[String]) -> Result<Vec<NodeId>, Failure> {
     let mut found = Vec::new();
     for text in selectors {
-        let selector = Selector::parse(text)
-            .map_err(|e| Failure::new(FailureCode::InvalidArguments, e.to_string()))?;
-        found.extend(selector.all(doc, NodeId::ROOT));
+        found.extend(parsed(text)?.all(doc, NodeId::ROOT));
     }
     found.sort_unstable();
     found.dedup();

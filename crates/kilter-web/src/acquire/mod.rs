@@ -26,6 +26,7 @@ use serde::Serialize;
 use url::Url;
 
 use crate::address::{self, AddressPolicy};
+use crate::browser::BrowserState;
 use crate::decode::{self, Decoded};
 use crate::failure::{Failure, FailureCode};
 use crate::format;
@@ -93,6 +94,8 @@ impl Default for Settings {
 pub struct GetOptions {
     /// Headers of a session profile: for the origin of the URL, dropped for good where a redirect leaves it.
     pub headers: ExtraHeaders,
+    /// Cookies and storage of a session profile, for a browser alone.
+    pub browser: BrowserState,
     /// The `ETag` of an earlier read: an unchanged page answers without a body.
     pub etag: Option<String>,
     /// The `Last-Modified` of an earlier read.

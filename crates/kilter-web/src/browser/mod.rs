@@ -9,6 +9,7 @@ mod cdp;
 pub mod find;
 mod launch;
 pub mod proxy;
+mod state;
 mod visit;
 
 use std::path::PathBuf;
@@ -18,9 +19,10 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Semaphore};
 use url::Url;
 
-use crate::acquire::Client;
+use crate::acquire::{Client, ExtraHeaders};
 use crate::failure::{Failure, FailureCode};
 pub use proxy::{Proxy, Refused, Traffic};
+pub use state::{BrowserState, Guest};
 
 /// What a read through a browser may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,11 +123,24 @@ impl Browser {
         self.program.is_some() && cfg!(unix)
     }
 
-    /// Reads a URL.
+    /// Reads a URL as nobody.
     ///
     /// # Errors
     /// `browser_required` without a browser, and the codes of acquisition.
     pub async fn read(&self, url: &str) -> Result<Rendered, Failure> {
+        let (headers, state) = (ExtraHeaders::default(), BrowserState::default());
+        let nobody = Guest {
+            headers: &headers,
+            state: &state,
+        };
+        self.read_as(url, &nobody).await
+    }
+
+    /// Reads a URL with what a session brings; the next read brings nothing of it.
+    ///
+    /// # Errors
+    /// As [`Browser::read`].
+    pub async fn read_as(&self, url: &str, guest: &Guest<'_>) -> Result<Rendered, Failure> {
         let (url, target) = self.client.policy().parse(url)?;
         // Refused here with its own word, before anything is started.
         crate::acquire::dial::pin(self.client.policy(), self.client.resolver(), &target).await?;
@@ -149,7 +164,7 @@ impl Browser {
                 }
             }
         };
-        let read = visit::visit(&running.cdp, &self.client, &self.limits, &url).await;
+        let read = visit::visit(&running.cdp, &self.client, &self.limits, &url, guest).await;
         if read.as_ref().is_err_and(|e| e.code == FailureCode::Timeout) {
             // A script that never ends can hold its process: the next read starts with a new browser.
             let mut held = self.running.lock().await;

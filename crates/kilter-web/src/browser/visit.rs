@@ -8,7 +8,7 @@ use url::Url;
 
 use super::cdp::{Cdp, CdpError};
 use super::proxy::Proxy;
-use super::{BrowserLimits, Rendered};
+use super::{BrowserLimits, Guest, Rendered};
 use crate::acquire::Client;
 use crate::failure::{Failure, FailureCode};
 
@@ -56,6 +56,7 @@ pub(super) async fn visit(
     client: &Client,
     limits: &BrowserLimits,
     url: &Url,
+    guest: &Guest<'_>,
 ) -> Result<Rendered, Failure> {
     let proxy = Proxy::start(client.clone(), limits.traffic).await?;
     let deadline = Instant::now() + limits.total;
@@ -76,7 +77,7 @@ pub(super) async fn visit(
         .as_str()
         .unwrap_or_default()
         .to_owned();
-    let read = in_context(cdp, &context, &proxy, limits, deadline, url).await;
+    let read = in_context(cdp, &context, &proxy, limits, deadline, (url, guest)).await;
     let closing = json!({ "browserContextId": context });
     let closed = cdp
         .call(
@@ -99,7 +100,7 @@ async fn in_context(
     proxy: &Proxy,
     limits: &BrowserLimits,
     deadline: Instant,
-    url: &Url,
+    (url, guest): (&Url, &Guest<'_>),
 ) -> Result<Rendered, Failure> {
     let fail = |e: CdpError| failed(url, limits, &e);
     let call = |method, params| cdp.call(None, method, params, left(deadline));
@@ -109,6 +110,15 @@ async fn in_context(
     )
     .await
     .map_err(fail)?;
+    let cookies = guest.state.cookies(guest.headers, url);
+    if !cookies.is_empty() {
+        call(
+            "Storage.setCookies",
+            json!({ "cookies": cookies, "browserContextId": context }),
+        )
+        .await
+        .map_err(fail)?;
+    }
     let target = call(
         "Target.createTarget",
         json!({ "url": "about:blank", "browserContextId": context, "width": 1280, "height": 900 }),
@@ -132,26 +142,28 @@ async fn in_context(
         deadline,
     };
     let mut events = cdp.events(&session);
-    let (answering, quiet_session) = (cdp.clone(), session.clone());
-    // A dialog stops the page until somebody answers: no.
-    let dialogs = tokio::spawn(async move {
-        while let Some((method, _)) = events.recv().await {
-            if method == "Page.javascriptDialogOpening" {
-                let no = json!({ "accept": false });
-                let _ = answering
-                    .call(
-                        Some(&quiet_session),
-                        "Page.handleJavaScriptDialog",
-                        no,
-                        Duration::from_secs(5),
-                    )
-                    .await;
-            }
+    // What the page waits for is answered as it comes, while the page is read.
+    let answering = async {
+        while let Some((method, event)) = events.recv().await {
+            let (answer, params) = match method.as_str() {
+                // A dialog stops the page until somebody answers: no.
+                "Page.javascriptDialogOpening" => {
+                    ("Page.handleJavaScriptDialog", json!({ "accept": false }))
+                }
+                "Fetch.requestPaused" => ("Fetch.continueRequest", guest.answer(url, &event)),
+                _ => continue,
+            };
+            let limit = Duration::from_secs(5);
+            let _ = cdp.call(Some(&session), answer, params, limit).await;
         }
-    });
-    let read = visit.read(proxy, limits, url).await;
+        // The browser is gone, and the reading says so.
+        std::future::pending().await
+    };
+    let read = tokio::select! {
+        read = visit.read(proxy, limits, url, guest) => read,
+        never = answering => never,
+    };
     cdp.forget(&session);
-    dialogs.abort();
     read
 }
 
@@ -167,9 +179,11 @@ impl Visit<'_> {
         proxy: &Proxy,
         limits: &BrowserLimits,
         url: &Url,
+        guest: &Guest<'_>,
     ) -> Result<Rendered, Failure> {
         let fail = |e: CdpError| failed(url, limits, &e);
         self.call("Page.enable", json!({})).await.map_err(fail)?;
+        self.admit(url, guest).await.map_err(fail)?;
         let tree = self
             .call("Page.getFrameTree", json!({}))
             .await
@@ -229,6 +243,22 @@ impl Visit<'_> {
             refused: proxy.refused(),
             bytes: proxy.bytes(),
         })
+    }
+
+    /// Prepares the page for what the session brings.
+    async fn admit(&self, url: &Url, guest: &Guest<'_>) -> Result<(), CdpError> {
+        if let Some(script) = guest.state.script() {
+            let fill = json!({ "source": script });
+            self.call("Page.addScriptToEvaluateOnNewDocument", fill)
+                .await?;
+        }
+        if guest.adds_headers() {
+            let pattern = format!("{}/*", url.origin().ascii_serialization());
+            let hold =
+                json!({ "patterns": [{ "urlPattern": pattern, "requestStage": "Request" }] });
+            self.call("Fetch.enable", hold).await?;
+        }
+        Ok(())
     }
 
     /// Waits until no byte moves and the tree stands still, or for `most` after the page has loaded.

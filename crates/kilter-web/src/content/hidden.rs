@@ -11,6 +11,20 @@ const OFF_SCREEN: f32 = 400.0;
 /// Visible weight below which a page counts as not yet built.
 const SHELL: u32 = 300;
 
+/// Which elements a reader of the page cannot see, by their own attributes and by the page's own style sheets.
+pub(crate) struct Unseen(Sheet);
+
+impl Unseen {
+    pub(crate) fn of(doc: &Document) -> Self {
+        Self(Sheet::of(doc))
+    }
+
+    /// Whether the element hides itself; what stands above it is not looked at.
+    pub(crate) fn hides(&self, element: &Element) -> bool {
+        is_hidden(element, &self.0)
+    }
+}
+
 /// Marks the roots of hidden subtrees and says what was left out. Where nearly all text of the page is hidden, it is a
 /// page before its scripts ran, and the hidden part is the page.
 pub(super) fn mark(doc: &Document, skip: &mut [bool], omitted: &mut Vec<Omission>) {

@@ -14,6 +14,7 @@ mod rules;
 mod stated;
 mod tail;
 
+pub(crate) use hidden::Unseen;
 pub use rules::{Rule, Rules};
 
 use crate::dom::{Document, NodeId};

@@ -3,7 +3,8 @@
 
 use serde::Serialize;
 
-use super::facts::{Response, Tree};
+use super::facts::{Form, Response, Tree};
+use super::marks::{MAKERS, Maker};
 
 /// What kind of check it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -37,64 +38,13 @@ impl Kind {
     }
 }
 
-/// Where the parts of each check come from, and what its elements are called: from the makers' own documentation.
-const PARTS: [(Kind, &[&str], &[&str]); 5] = [
-    (
-        Kind::Turnstile,
-        &["challenges.cloudflare.com"],
-        &["cf-turnstile"],
-    ),
-    (Kind::Hcaptcha, &["hcaptcha.com"], &["h-captcha"]),
-    (
-        Kind::Recaptcha,
-        &["google.com/recaptcha", "recaptcha.net/recaptcha"],
-        &["g-recaptcha"],
-    ),
-    (
-        Kind::Datadome,
-        &["captcha-delivery.com", "datadome.co"],
-        &["datadome-captcha"],
-    ),
-    (
-        Kind::JsChallenge,
-        &[
-            "/cdn-cgi/challenge-platform",
-            "__cf_chl",
-            "awswaf.com",
-            "/_Incapsula_Resource",
-        ],
-        &[
-            "challenge-running",
-            "challenge-form",
-            "challenge-stage",
-            "cf-challenge-running",
-            "cf-browser-verification",
-            "challenge-error-text",
-        ],
-    ),
-];
-/// Other makers, and names that only a check bears.
-const GENERIC: (&[&str], &[&str]) = (
-    &[
-        "funcaptcha.com",
-        "arkoselabs.com",
-        "px-cdn.net",
-        "px-captcha",
-        "geetest.com",
-    ],
-    &[
-        "px-captcha",
-        "captcha-box",
-        "captcha-container",
-        "captcha-form",
-        "geetest_captcha",
-    ],
-);
-
 /// Prose from which on a page is a page, whatever else is on it.
 const CONTENT: usize = 500;
 /// Prose up to which a page may be nothing but a check.
 const THIN: usize = 280;
+
+/// Text up to which nothing is shown at all.
+const BLANK: usize = 40;
 
 /// The check that stands before the page, if one does, with what it is told by.
 pub fn challenge(response: &Response, tree: &Tree) -> Option<(Kind, Vec<&'static str>)> {
@@ -120,12 +70,20 @@ pub fn challenge(response: &Response, tree: &Tree) -> Option<(Kind, Vec<&'static
     }
     if let Some(kind) = kind {
         let little = tree.prose < THIN && tree.prose_blocks <= 3;
-        let alone = little && tree.forms.iter().all(|f| f.passwords == 0) && !rich(tree);
+        // A form to write in has a check beside it, not before it; unless it is the check that is written into.
+        let asks = |f: &Form| f.passwords > 0 || f.texts > 0 && !f.checks();
+        let alone = little && !tree.forms.iter().any(asks) && !rich(tree);
         if alone || refused && tree.prose < CONTENT {
             evidence.push("challenge_parts");
             return Some((kind, evidence));
         }
         return None;
+    }
+    // A page that sets a mark in the browser and loads itself again: nobody is meant to see it.
+    let blank = tree.visible < BLANK && tree.links == 0 && !rich(tree) && !tree.empty_app;
+    if tree.reloads && blank {
+        evidence.push("marks_and_reloads");
+        return Some((Kind::JsChallenge, evidence));
     }
     // No maker is known: a page that is nothing but machinery, and says so in its title.
     let shell = tree.prose < THIN
@@ -156,17 +114,18 @@ fn unlabelled_form(tree: &Tree) -> bool {
 }
 
 fn parts(tree: &Tree) -> Option<Kind> {
-    let has = |sources: &[&str], names: &[&str]| {
+    let stands = |maker: &&Maker| {
         tree.sources
             .iter()
-            .any(|s| sources.iter().any(|part| s.contains(part)))
-            || tree.names.iter().any(|n| names.contains(&n.as_str()))
+            .any(|s| maker.sources.iter().any(|part| s.contains(part)))
+            || tree.names.iter().any(|n| maker.names.contains(&n.as_str()))
     };
-    PARTS
+    let sent = tree.forms.iter().any(Form::checks);
+    MAKERS
         .iter()
-        .find(|(_, sources, names)| has(sources, names))
-        .map(|(kind, ..)| *kind)
-        .or_else(|| has(GENERIC.0, GENERIC.1).then_some(Kind::GenericChallenge))
+        .find(stands)
+        .map(|maker| maker.kind)
+        .or_else(|| sent.then_some(Kind::GenericChallenge))
 }
 
 fn header(response: &Response) -> Option<Kind> {
@@ -176,6 +135,9 @@ fn header(response: &Response) -> Option<Kind> {
             .is_some_and(|v| v.eq_ignore_ascii_case(value))
     };
     if is("cf-mitigated", "challenge") {
+        return Some(Kind::JsChallenge);
+    }
+    if is("x-vercel-mitigated", "challenge") {
         return Some(Kind::JsChallenge);
     }
     if is("x-amzn-waf-action", "captcha") || is("x-amzn-waf-action", "challenge") {

@@ -97,12 +97,7 @@ pub fn paywall(response: &Response, tree: &Tree) -> Option<&'static str> {
     if tree.tier.as_deref() == Some("locked") {
         return Some("declared_locked");
     }
-    let named = |n: &String| {
-        let n = n.to_ascii_lowercase();
-        n.split(['-', '_']).any(|part| part == "paywall") || n == "piano-offer" || n == "tp-modal"
-    };
-    (tree.names.iter().any(named) && tree.prose > 0 && tree.scripts > 0)
-        .then_some("paywall_element")
+    (tree.barrier && tree.prose > 0).then_some("paywall_element")
 }
 
 /// Headings that pages have which are not there: the whole heading, in the languages that most servers speak.
@@ -161,7 +156,9 @@ pub fn soft_404(response: &Response, tree: &Tree) -> Option<&'static str> {
     let error_title = number(title) || said(title);
     // A short page may well be about an error: one sign is not enough unless the page denies itself otherwise.
     let denies = tree.noindex || tree.prose_blocks <= 1;
-    if error_head && (error_title || denies) || error_title && head.is_empty() {
+    // A number is less than words: whoever explains it in three paragraphs has a page about it.
+    let both = error_head && error_title && (said(head) || said(title) || tree.prose_blocks <= 2);
+    if both || error_head && denies || error_title && head.is_empty() {
         return Some("error_heading");
     }
     if error_title && denies {

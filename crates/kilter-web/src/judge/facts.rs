@@ -1,6 +1,8 @@
 //! What a judgement stands on: the answer of the server, and counts from the tree. Counts, places and shapes; the only
 //! words looked at are those of titles and headings, and they decide nothing by themselves.
 
+use crate::acquire::Fetched;
+
 /// The answer of the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Response {
@@ -22,6 +24,19 @@ impl Response {
             requested: url.to_owned(),
             final_url: url.to_owned(),
             headers: Vec::new(),
+        }
+    }
+
+    /// What an answer over HTTP says.
+    pub fn of(fetched: &Fetched) -> Self {
+        let headers = fetched.headers.iter();
+        Self {
+            status: fetched.status,
+            requested: fetched.requested.to_string(),
+            final_url: fetched.url.to_string(),
+            headers: headers
+                .filter_map(|(n, v)| Some((n.as_str().to_owned(), v.to_str().ok()?.to_owned())))
+                .collect(),
         }
     }
 
@@ -51,6 +66,13 @@ pub struct Form {
     pub dialog: bool,
 }
 
+impl Form {
+    /// Whether what it sends goes to a check for humans.
+    pub fn checks(&self) -> bool {
+        self.action.to_ascii_lowercase().contains("captcha")
+    }
+}
+
 /// Counts from the tree.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tree {
@@ -62,7 +84,7 @@ pub struct Tree {
     pub headings: usize,
     /// Characters that a reader of the page sees.
     pub visible: usize,
-    /// Characters of running text (paragraphs, list items, cells, quotes, code) outside forms, navigation, headers,
+    /// Characters, dense scripts by their weight, of running text (paragraphs, list items, cells, quotes, code) outside forms, navigation, headers,
     /// footers and links.
     pub prose: usize,
     /// Paragraphs and list items with such text.
@@ -79,16 +101,20 @@ pub struct Tree {
     pub script_bytes: usize,
     /// Characters inside `<noscript>`.
     pub noscript: usize,
-    /// Whether an element is there that a program fills (`id` app, root, `__next`, …) and it is empty.
+    /// Whether an element is there that a program fills (`id` app, root, `__next`, …) and it holds next to nothing.
     pub empty_app: bool,
     /// Whether `<main>` or `<article>` is there.
     pub main: bool,
     /// Forms.
     pub forms: Vec<Form>,
-    /// `src` of scripts and frames, `action` of forms.
+    /// `src` of scripts and frames, `action` of forms, and the marks of known doors in scripts of the page itself.
     pub sources: Vec<String>,
-    /// `id`s and classes.
+    /// `id`s, classes, and names of elements that HTML does not have.
     pub names: Vec<String>,
+    /// Whether an element that is called a paywall shows something, with something to press in it.
+    pub barrier: bool,
+    /// Whether a script of the page sets a cookie and loads the page again.
+    pub reloads: bool,
     /// Whether `<meta http-equiv=refresh>` is there.
     pub refresh: bool,
     /// Whether `<meta name=robots>` says `noindex`.

@@ -6,11 +6,14 @@
 pub mod challenge;
 pub mod closed;
 pub mod facts;
+mod gather;
+mod marks;
 pub mod quality;
 
 use serde::Serialize;
 
 pub use facts::{Form, Response, Tree};
+pub use gather::gather;
 pub use quality::Quality;
 
 use crate::failure::{Failure, FailureCode};

@@ -8,10 +8,10 @@ use crate::dom::Document;
 use crate::failure::{Failure, FailureCode};
 use crate::focus::{Focus, FocusStatus, Wanted, focus, prune};
 use crate::format::Format;
-use crate::judge::Judgement;
+use crate::judge::{Judgement, Response};
 use crate::open::{Body, Opened};
 use crate::page::{Omission, Page, ReadOptions};
-use crate::read;
+use crate::read::{self, By};
 
 /// Where a body was found.
 pub(super) struct Found {
@@ -20,15 +20,25 @@ pub(super) struct Found {
     pub(super) status: u16,
     pub(super) format: Format,
     pub(super) backend: &'static str,
+    pub(super) response: Response,
     pub(super) validators: (Option<String>, Option<String>),
     pub(super) base: Option<Url>,
 }
 
 impl Found {
+    fn by(&self) -> By {
+        match self.backend {
+            "browser" => By::Browser,
+            "file" => By::File,
+            _ => By::Http,
+        }
+    }
+
     /// A file; without an address it is known by its name.
     pub(super) fn file(name: String, format: Format, base: Option<Url>) -> Self {
         let url = base.as_ref().map_or(name, Url::to_string);
         Self {
+            response: Response::ok(&url),
             final_url: url.clone(),
             url,
             status: 0,
@@ -62,6 +72,7 @@ pub(super) fn page(opened: Opened, request: &Request) -> Result<Made, Failure> {
         status: opened.status,
         format: opened.format,
         backend: opened.backend,
+        response: opened.response,
         validators: opened.validators,
         base: Some(opened.url),
     };
@@ -78,8 +89,11 @@ pub(super) fn of_body(found: Found, body: Body, request: &Request) -> Result<Mad
         Body::Html(html) => {
             let doc = Document::parse(&html);
             drop(html);
-            let (page, playbook) = of_tree(&doc, found.base.as_ref(), request, &mut warnings)?;
-            (page, !doc.is_cut(), None, playbook)
+            let read = of_tree(&doc, found.base.as_ref(), request, &mut warnings);
+            let page = read.as_ref().map(|(page, _)| page);
+            let judgement = read::verdict(&doc, page, &found.response, found.by())?;
+            let (page, playbook) = read?;
+            (page, !doc.is_cut(), Some(judgement), playbook)
         }
         Body::Page(page) => {
             let complete = !page.omitted.iter().any(|o| o.reason == "limit");
@@ -140,6 +154,7 @@ fn of_tree(
         options
             .selectors
             .clone_from(&book.extract.content_selectors);
+        options.drop.clone_from(&book.extract.drop_selectors);
         match read::document(doc, url, &options) {
             Ok(page) => return Ok((page, Some((book.id.clone(), book.version.clone())))),
             Err(e)
@@ -152,6 +167,7 @@ fn of_tree(
             {
                 warnings.push("playbook_selectors_miss".to_owned());
                 options.selectors.clear();
+                options.drop.clear();
             }
             Err(e) => return Err(e),
         }

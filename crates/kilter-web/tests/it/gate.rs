@@ -5,15 +5,16 @@ use std::sync::atomic::Ordering;
 use kilter_core::SystemClock;
 use kilter_web::acquire::GetOptions;
 use kilter_web::browser::Browser;
-use kilter_web::open::{Backend, Body, Opened, Opener};
+use kilter_web::open::{Backend, Body, Opened, Opener, Reached};
 use kilter_web::robots::gate::RobotsGate;
-use kilter_web::{Failure, FailureCode};
+use kilter_web::{Failure, FailureCode, ReadOptions};
 
 use crate::acquire::open_client;
 use crate::browser::quick;
 use crate::site::{Say, Site, answer, page, to};
 
-fn opener() -> Opener {
+/// Opens pages of loopback, without a browser.
+pub(crate) fn opener() -> Opener {
     let client = open_client();
     Opener {
         browser: Browser::with_program(client.clone(), quick(), None),
@@ -21,6 +22,21 @@ fn opener() -> Opener {
         pdf: None,
         robots: None,
     }
+}
+
+/// One that asks `robots.txt` first.
+fn polite() -> Opener {
+    Opener {
+        robots: Some(RobotsGate::default()),
+        ..opener()
+    }
+}
+
+/// Reads a path of a site.
+async fn read(opener: &Opener, site: &Site, path: &str, backend: Backend) -> Reached<String> {
+    let (url, options) = (site.url(path), GetOptions::default());
+    let clock = SystemClock::default();
+    opener.read(&url, backend, &options, &clock, words).await
 }
 
 /// The words of a page; a page without any is thin.
@@ -49,26 +65,14 @@ async fn robots_are_asked_once_and_kept_to() {
         _ => page("words"),
     })
     .await;
-    let opener = Opener {
-        robots: Some(RobotsGate::default()),
-        ..opener()
-    };
-    let clock = SystemClock::default();
+    let opener = polite();
     for (path, ok) in [
         ("/a", true),
         ("/private/x", false),
         ("/private/open/x", true),
         ("/private?x", false),
     ] {
-        let got = opener
-            .read(
-                &site.url(path),
-                Backend::Http,
-                &GetOptions::default(),
-                &clock,
-                words,
-            )
-            .await;
+        let got = read(&opener, &site, path, Backend::Http).await;
         assert_eq!(got.outcome.is_ok(), ok, "{path}");
         if let Err(failure) = got.outcome {
             assert_eq!(failure.code, FailureCode::RobotsDisallowed);
@@ -80,7 +84,6 @@ async fn robots_are_asked_once_and_kept_to() {
 
 #[tokio::test]
 async fn an_unreachable_robots_file_closes_a_site_and_a_missing_one_opens_it() {
-    let clock = SystemClock::default();
     for (status, ok) in [
         ("404 No", true),
         ("401 No", true),
@@ -92,19 +95,8 @@ async fn an_unreachable_robots_file_closes_a_site_and_a_missing_one_opens_it() {
             _ => page("words"),
         })
         .await;
-        let opener = Opener {
-            robots: Some(RobotsGate::default()),
-            ..opener()
-        };
-        let got = opener
-            .read(
-                &site.url("/a"),
-                Backend::Http,
-                &GetOptions::default(),
-                &clock,
-                words,
-            )
-            .await;
+        let opener = polite();
+        let got = read(&opener, &site, "/a", Backend::Http).await;
         assert_eq!(got.outcome.is_ok(), ok, "{status}");
     }
     let site = Site::start(|r| match r.path.as_str() {
@@ -112,19 +104,8 @@ async fn an_unreachable_robots_file_closes_a_site_and_a_missing_one_opens_it() {
         _ => page("words"),
     })
     .await;
-    let opener = Opener {
-        robots: Some(RobotsGate::default()),
-        ..opener()
-    };
-    let got = opener
-        .read(
-            &site.url("/a"),
-            Backend::Http,
-            &GetOptions::default(),
-            &clock,
-            words,
-        )
-        .await;
+    let opener = polite();
+    let got = read(&opener, &site, "/a", Backend::Http).await;
     assert!(
         got.outcome.is_ok(),
         "a redirect that leads nowhere is a missing file"
@@ -145,19 +126,8 @@ async fn the_ladder_stops_where_a_browser_cannot_help_and_names_what_would() {
         p => answer(&format!("{} X", &p[1..]), "", ""),
     })
     .await;
-    let clock = SystemClock::default();
     let opener = opener();
-    let read = async |path: &str, backend| {
-        opener
-            .read(
-                &site.url(path),
-                backend,
-                &GetOptions::default(),
-                &clock,
-                words,
-            )
-            .await
-    };
+    let read = async |path: &str, backend| read(&opener, &site, path, backend).await;
     let got = read("/words", Backend::HttpThenBrowser).await;
     assert!(got.outcome.is_ok() && got.attempts.len() == 1);
     assert!(
@@ -203,4 +173,68 @@ async fn the_ladder_stops_where_a_browser_cannot_help_and_names_what_would() {
         "curl".parse::<Backend>().expect_err("unknown").code,
         FailureCode::InvalidArguments
     );
+}
+
+#[tokio::test]
+async fn a_door_is_told_by_its_page_whatever_its_status() {
+    let html = |text: &str, status: &str, headers: &str| {
+        answer(
+            status,
+            &format!("Content-Type: text/html\r\n{headers}"),
+            text,
+        )
+    };
+    let site = Site::start(move |r| match r.path.as_str() {
+        "/check" => html(
+            "<title>x</title><script>window._cf_chl_opt={};</script>",
+            "403 Forbidden",
+            "",
+        ),
+        "/mitigated" => html("<p>x</p>", "403 Forbidden", "cf-mitigated: challenge\r\n"),
+        "/members" => html("<h1>Nein</h1>", "401 Unauthorized", ""),
+        "/pay" => html("<h1>402</h1>", "402 Payment Required", ""),
+        "/gone" => html("<h1>Gone</h1><p>It is gone.</p>", "410 Gone", ""),
+        "/plain" => answer("403 Forbidden", "Content-Type: text/plain\r\n", "captcha"),
+        "/login" => page(
+            "<title>x</title><form action=/in><input name=u><input type=password name=p></form>",
+        ),
+        "/moved" => to("/login"),
+        "/lost" => page("<title>404</title><h1>404</h1><p>Nichts hier.</p>"),
+        _ => page("<main><h1>Tide tables</h1><p>High water at the north quay: 04:12.</p></main>"),
+    })
+    .await;
+    let opener = opener();
+    for (path, want) in [
+        ("/check", "captcha_or_challenge"),
+        ("/mitigated", "captcha_or_challenge"),
+        ("/members", "requires_login"),
+        ("/pay", "paywall"),
+        ("/gone", "http_410"),
+        ("/plain", "http_403"),
+        ("/login", "requires_login"),
+        ("/moved", "requires_login"),
+        ("/lost", "soft_404"),
+        ("/tides", "open"),
+    ] {
+        let judged = opener
+            .read(
+                &site.url(path),
+                Backend::Http,
+                &GetOptions::default(),
+                &SystemClock::default(),
+                |opened| opened.judged(&ReadOptions::default()),
+            )
+            .await;
+        match judged.outcome {
+            Ok(got) => {
+                assert_eq!(want, "open", "{path}");
+                assert!(got.page.markdown.contains("04:12"));
+                assert_eq!(got.judgement.access.confidence, 0.85);
+            }
+            Err(failure) => {
+                assert_eq!(failure.code.as_str(), want, "{path}: {failure}");
+                assert!(failure.status_code.is_some(), "{path}");
+            }
+        }
+    }
 }
