@@ -3,15 +3,16 @@
 
 use std::collections::HashSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{sentences, weight};
+use crate::failure::Failure;
 use crate::focus::words::{likeness, words};
 use crate::focus::{Index, Met};
 use crate::page::{Block, BlockKind};
 
 /// What the page says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// A sentence says it.
@@ -49,6 +50,26 @@ pub struct Attested {
     pub score: Option<f64>,
     /// Why, in words.
     pub reason: String,
+    /// Why a judge that was asked did not count: the code of its failure, or `no_citation`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge_failure: Option<String>,
+}
+
+impl Attested {
+    /// The judgement where the page could not be read.
+    pub fn unread(claim: &str, failure: &Failure) -> Self {
+        Self {
+            claim: claim.to_owned(),
+            status: Status::Unknown,
+            grounded: false,
+            judge: "rules".to_owned(),
+            block_index: None,
+            text: None,
+            score: None,
+            reason: format!("the page could not be read: {}", failure.code.as_str()),
+            judge_failure: None,
+        }
+    }
 }
 
 /// From here on a sentence has all that the claim is about.
@@ -137,6 +158,7 @@ pub fn attest(claim: &str, blocks: &[Block], complete: bool) -> Attested {
         text: at.map(|a| a.1.trim().to_owned()),
         score: at.map(|a| (a.2 * 1_000.0).round() / 1_000.0),
         reason: reason.to_owned(),
+        judge_failure: None,
     };
     let index = Index::new(blocks);
     let met: Vec<Met> = index

@@ -1,10 +1,17 @@
-//! Claims and what a page says to them: where it speaks of them ([`check`]), and whether it bears them out ([`attest`]).
+//! Claims and what a page says to them: where it speaks of them ([`check`]), and whether it bears them out ([`attest`]),
+//! by rules, and by a model where the operator allows it ([`attest_with`]).
 
 pub mod attest;
 pub mod check;
+pub mod model;
+pub mod rows;
 
 pub use attest::{Attested, Status, attest};
 pub use check::{ClaimCheck, Match, check};
+pub use model::{ChatJudge, Judge, attest_with};
+pub use rows::{
+    AttestReport, AttestRequest, AttestRow, ClaimSource, SourceRead, attest_row, report,
+};
 
 use unicode_segmentation::UnicodeSegmentation;
 

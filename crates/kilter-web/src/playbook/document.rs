@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::page::ReadOptions;
+
 /// A playbook. Unknown fields are kept in `rest`: a document of a later 1.x loses nothing here.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -176,6 +178,12 @@ pub struct Lesson {
     pub at: String,
     /// What.
     pub note: String,
+    /// Word of the failure that it was learnt from.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Who learnt it, by the name that the caller gives itself.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub by: String,
 }
 
 /// Lessons that a playbook keeps.
@@ -184,6 +192,15 @@ pub const LESSONS_MAX: usize = 50;
 pub const LESSON_LENGTH: usize = 500;
 
 impl Playbook {
+    /// What a read of this site asks for besides what the caller asks.
+    pub fn options(&self) -> ReadOptions {
+        ReadOptions {
+            selectors: self.extract.content_selectors.clone(),
+            drop: self.extract.drop_selectors.clone(),
+            ..ReadOptions::default()
+        }
+    }
+
     /// The class of a path: an exact path before a beginning, a longer beginning before a shorter one.
     pub fn page_class(&self, path: &str) -> Option<&str> {
         let classes = &self.genome.as_ref()?.page_classes;
@@ -210,14 +227,11 @@ impl Playbook {
     }
 
     /// Adds a lesson; the oldest is let go when there are too many.
-    pub fn learn(&mut self, at: String, note: &str) {
-        let end = note
-            .char_indices()
-            .nth(LESSON_LENGTH)
-            .map_or(note.len(), |(i, _)| i);
+    pub fn learn(&mut self, lesson: Lesson) {
+        let note: String = lesson.note.chars().take(LESSON_LENGTH).collect();
         self.lessons.push(Lesson {
-            at,
-            note: redact(&note[..end]),
+            note: redact(&note),
+            ..lesson
         });
         let over = self.lessons.len().saturating_sub(LESSONS_MAX);
         self.lessons.drain(..over);

@@ -1,15 +1,21 @@
 //! Playbooks: how one site is read, kept as documents.
 //!
 //! [`lint::parse`] is the only parser: what lint calls broken is what [`gate::admit`] refuses and [`resolve::Shelf`]
-//! leaves out. Nothing here fetches; the caller reads the page and gives its blocks.
+//! leaves out. Only [`heal::heal`] and [`save::save`] fetch, by the opener that they are given; what they do with the page
+//! is in functions that do not.
 
+pub mod anchors;
 pub mod document;
 pub mod gate;
 pub mod heal;
 pub mod lint;
 pub mod resolve;
+pub mod save;
 pub mod signature;
+pub mod skeleton;
 
 pub use document::{Field, Playbook};
+pub use heal::{HealRequest, Healed, heal};
 pub use lint::{Grade, Lint, lint};
 pub use resolve::{Shelf, Source, Tier, resolve};
+pub use save::{SaveRequest, Saved, save};

@@ -1,7 +1,7 @@
 //! Playbooks: one parser, tiers, the save gate by structure, signatures, healing.
 
 use kilter_core::Timestamp;
-use kilter_web::playbook::document::{LESSONS_MAX, redact};
+use kilter_web::playbook::document::{LESSONS_MAX, Lesson, redact};
 use kilter_web::playbook::gate::{admit, gate, refusal};
 use kilter_web::playbook::heal::eligible;
 use kilter_web::playbook::lint::{Severity, parse};
@@ -402,14 +402,18 @@ fn only_some_failures_are_mended() {
 #[test]
 fn lessons_are_bounded_and_without_secrets() {
     let (mut book, _) = admit(&book().to_string(), "https://tides.example.test/", None).unwrap();
+    let lesson = |note: &str| Lesson {
+        note: note.to_owned(),
+        ..Lesson::default()
+    };
     for i in 0..60 {
-        book.learn(format!("t{i}"), &format!("lesson {i}"));
+        book.learn(lesson(&format!("lesson {i}")));
     }
     assert_eq!(
         (book.lessons.len(), book.lessons[0].note.as_str()),
         (LESSONS_MAX, "lesson 10")
     );
-    book.learn(String::new(), &"ж".repeat(900));
+    book.learn(lesson(&"ж".repeat(900)));
     assert_eq!(book.lessons.last().unwrap().note.chars().count(), 500);
     assert_eq!(
         redact("use key=9f8e7d6c5b4a39281706f5e4d3c2b1a0 now"),
