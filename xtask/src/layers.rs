@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use crate::tree::{Finding, Tree};
 
 /// From the bottom up; each crate with the workspace crates that its code may use.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("kilter-core", &[]),
     ("kilter-wire", &["kilter-core"]),
     ("kilter-behavior", &["kilter-core"]),
@@ -15,6 +15,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
         &["kilter-core", "kilter-wire", "kilter-behavior"],
     ),
     ("kilter-web", &["kilter-core"]),
+    ("kilter-mcp", &["kilter-core", "kilter-web"]),
     (
         "kilter-fit",
         &[
@@ -34,6 +35,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
             "kilter-mock",
             "kilter-gateway",
             "kilter-web",
+            "kilter-mcp",
             "kilter-fit",
         ],
     ),

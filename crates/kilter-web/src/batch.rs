@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kilter_core::Timestamp;
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::failure::{Failure, FailureCode};
 use crate::hash::{hex, sha256};
@@ -22,7 +22,7 @@ pub const BATCHES_MAX: usize = 128;
 pub const PAGE_MAX: usize = 200;
 
 /// How one page of a batch stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub enum Job {
     /// Not begun.
@@ -36,7 +36,7 @@ pub enum Job {
     },
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Batch {
     key: Option<String>,
     asked: String,
@@ -228,6 +228,34 @@ impl Batches {
         let end = (offset.saturating_add(limit)).min(jobs.len());
         let page = jobs.get(offset..end).unwrap_or_default().to_vec();
         Ok((page, (end < jobs.len()).then_some(end)))
+    }
+
+    /// A batch as it is written down; none when it is not known.
+    pub fn export(&self, id: &str) -> Option<Value> {
+        let batch = serde_json::to_value(self.batches.get(id)?).ok()?;
+        Some(json!({"batchId": id, "batch": batch}))
+    }
+
+    /// Takes a batch that was written down. Pages that were being read then are read again; what is malformed or known
+    /// already is not taken.
+    pub fn import(&mut self, value: Value) -> bool {
+        let id = value["batchId"].as_str().map(str::to_owned);
+        let batch: Option<Batch> = serde_json::from_value(value["batch"].clone()).ok();
+        let (Some(id), Some(mut batch)) = (id, batch) else {
+            return false;
+        };
+        if self.batches.contains_key(&id) || self.batches.len() >= BATCHES_MAX {
+            return false;
+        }
+        for (_, job) in &mut batch.jobs {
+            if *job == Job::Running {
+                *job = Job::Waiting;
+            }
+        }
+        // Ids are made from this count: it must not come to one again.
+        self.count += 1;
+        self.batches.insert(id, batch);
+        true
     }
 
     fn batch(&self, id: &str) -> Result<&Batch, Failure> {

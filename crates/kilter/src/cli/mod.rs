@@ -1,7 +1,9 @@
 //! The command tree: what can be typed, and the help that says so.
 
+pub(crate) mod canary;
 pub(crate) mod cascade;
 pub(crate) mod fit;
+pub(crate) mod mcp;
 pub(crate) mod mock;
 pub(crate) mod parse;
 pub(crate) mod playbook;
@@ -100,6 +102,10 @@ pub(crate) enum Command {
     Mock(mock::Mock),
     /// Read traces and captures
     Trace(trace::Trace),
+    /// Serve the reading of the web to a model's client, over MCP
+    Mcp(mcp::Mcp),
+    /// Prove the rules of the canary, and print its fixed values
+    Canary(canary::Canary),
     /// Read one page whatever it takes, and show each step
     Cascade(cascade::Cascade),
     /// Check playbooks, and say which one holds for a URL

@@ -1,5 +1,6 @@
 //! One file per command; each takes its arguments and the output, and says how it ended.
 
+mod canary;
 mod cascade;
 mod config;
 mod doctor;
@@ -7,6 +8,7 @@ mod each_line;
 mod fit;
 mod generate;
 mod man;
+mod mcp;
 mod mock;
 mod orient;
 mod parse;
@@ -35,6 +37,8 @@ pub(crate) fn run(cli: Cli, out: &Out) -> Outcome {
         Some(Command::Config(args)) => config::run(&args, global, out),
         Some(Command::Mock(args)) => wait(mock::run(&args, out)),
         Some(Command::Parse(args)) => parse::run(&args, out),
+        Some(Command::Mcp(args)) => wait(mcp::run(&args, global, out)),
+        Some(Command::Canary(args)) => canary::run(&args, out),
         Some(Command::Cascade(args)) => wait(cascade::run(&args, global, out)),
         Some(Command::Playbook(args)) => playbook::run(&args, global, out),
         Some(Command::Receipts(args)) => receipts::run(&args, global, out),
