@@ -42,7 +42,8 @@ impl Gateway {
     ///
     /// # Errors
     /// When the configuration does not hold, the port is taken or the state folder cannot be had.
-    pub async fn start(config: Config, deps: Deps) -> Result<GatewayHandle, StartError> {
+    pub async fn start(config: Config, mut deps: Deps) -> Result<GatewayHandle, StartError> {
+        let more = deps.routes.take().unwrap_or_default();
         let bind = check::bind_addr(&config.gateway.bind).ok_or_else(|| StartError::Config {
             key: "gateway.bind".into(),
             message: format!("`{}` is no address", config.gateway.bind),
@@ -57,7 +58,7 @@ impl Gateway {
         let listener = TcpListener::bind(bind).await.map_err(taken)?;
         let addr = listener.local_addr().map_err(taken)?;
         let (stop, stopped) = watch::channel(false);
-        let app = router(Arc::clone(&state));
+        let app = router(Arc::clone(&state), more);
         let lanes = Lanes::start(&app, header_bytes, &stopped)
             .map_err(|e| StartError::Threads(e.to_string()))?;
         let task = tokio::spawn(accept(listener, lanes, stopped));
@@ -150,14 +151,15 @@ async fn accept(listener: TcpListener, mut lanes: Lanes, mut stopped: watch::Rec
     lanes.close().await;
 }
 
-/// All routes.
-pub fn router(state: Arc<State>) -> Router {
+/// All routes, `more` of them among them.
+pub fn router(state: Arc<State>, more: Router) -> Router {
     Router::new()
         .route("/v1/chat/completions", post(turn::chat))
         .route("/v1/models", get(models::list))
         .route("/healthz", get(health))
         .route("/readyz", get(models::ready))
         .route("/metrics", get(metrics))
+        .merge(more.with_state(()))
         .method_not_allowed_fallback(wrong_method)
         .fallback(not_found)
         .layer(middleware::from_fn_with_state(Arc::clone(&state), admit))

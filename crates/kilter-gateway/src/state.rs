@@ -33,6 +33,8 @@ pub struct Deps {
     pub clock: Arc<dyn Clock>,
     /// Variables, for `env:` keys.
     pub env: Env,
+    /// More routes on the gateway's port, behind its checks of hosts, origins and keys.
+    pub routes: Option<axum::Router>,
 }
 
 impl Default for Deps {
@@ -40,6 +42,7 @@ impl Default for Deps {
         Self {
             clock: Arc::new(SystemClock::default()),
             env: Arc::new(|name| std::env::var(name).ok()),
+            routes: None,
         }
     }
 }

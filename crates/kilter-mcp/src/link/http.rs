@@ -7,11 +7,14 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
+use axum::routing::any;
 use http::{Method, StatusCode};
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::AbortOnDropHandle;
+use tower::ServiceExt as _;
 
 use super::gate::{self, Gate, Tokens};
 use super::handler::Handler;
@@ -70,13 +73,15 @@ pub fn guard(router: Router, options: &Options, sessions: Vec<Arc<Counted>>) -> 
         hosts: options.hosts.clone(),
         tokens: options.tokens.clone(),
     });
-    let most = options.keeping.most;
-    router
-        .layer(middleware::from_fn_with_state(
-            Arc::new((sessions, most)),
-            bound,
-        ))
+    bounded(router, sessions, options.keeping.most)
         .layer(middleware::from_fn_with_state(gate, gate::check))
+}
+
+fn bounded(router: Router, sessions: Vec<Arc<Counted>>, most: usize) -> Router {
+    router.layer(middleware::from_fn_with_state(
+        Arc::new((sessions, most)),
+        bound,
+    ))
 }
 
 /// Refuses what would begin a session too many.
@@ -109,14 +114,16 @@ async fn bound(
     next.run(request).await
 }
 
-/// The routes of a server.
-pub fn router(server: &Arc<Server>, options: &Options, stop: &CancellationToken) -> Router {
+/// The endpoints of a server, with the sessions of each.
+fn endpoints(
+    server: &Arc<Server>,
+    keeping: Keeping,
+    stop: &CancellationToken,
+) -> (Router, Vec<Arc<Counted>>) {
     let mut router = Router::new();
     let mut all = Vec::new();
-    let paths = std::iter::once(("/mcp".to_owned(), server.config().surface))
-        .chain(Surface::ALL.map(|s| (s.path(), s)));
-    for (path, surface) in paths {
-        let sessions = Counted::new(options.keeping);
+    for (path, surface) in paths(server.config().surface) {
+        let sessions = Counted::new(keeping);
         all.push(sessions.clone());
         let server = server.clone();
         let service = endpoint(
@@ -126,7 +133,57 @@ pub fn router(server: &Arc<Server>, options: &Options, stop: &CancellationToken)
         );
         router = router.route_service(&path, service);
     }
-    guard(router, options, all)
+    (router, all)
+}
+
+fn paths(own: Surface) -> impl Iterator<Item = (String, Surface)> {
+    std::iter::once(("/mcp".to_owned(), own)).chain(Surface::ALL.map(|s| (s.path(), s)))
+}
+
+/// The routes of a server on a port of its own.
+pub fn router(server: &Arc<Server>, options: &Options, stop: &CancellationToken) -> Router {
+    let (router, sessions) = endpoints(server, options.keeping, stop);
+    guard(router, options, sessions)
+}
+
+/// The routes of a server on somebody else's port. Dropped, it ends all sessions.
+#[derive(Debug)]
+pub struct Mounted {
+    routes: Router,
+    _stop: DropGuard,
+}
+
+impl Mounted {
+    /// Makes the routes. Whose port it is judges hosts, origins and keys. The work is done on the runtime that calls
+    /// this, whatever thread serves the connection: reading a page must not hold up a stream beside it.
+    pub fn new(server: &Arc<Server>, keeping: Keeping) -> Self {
+        let stop = CancellationToken::new();
+        let (router, sessions) = endpoints(server, keeping, &stop);
+        let inner = bounded(router, sessions, keeping.most);
+        let home = tokio::runtime::Handle::current();
+        let forward = move |request: Request| {
+            let work = home.spawn(inner.clone().oneshot(request));
+            async move {
+                // Dropped with the request of a client that went away.
+                match AbortOnDropHandle::new(work).await {
+                    Ok(Ok(response)) => response,
+                    _ => gate::refused(StatusCode::INTERNAL_SERVER_ERROR, "the server broke"),
+                }
+            }
+        };
+        let routes = paths(server.config().surface).fold(Router::new(), |router, (path, _)| {
+            router.route(&path, any(forward.clone()))
+        });
+        Self {
+            routes,
+            _stop: stop.drop_guard(),
+        }
+    }
+
+    /// The routes.
+    pub fn routes(&self) -> Router {
+        self.routes.clone()
+    }
 }
 
 /// An open port.

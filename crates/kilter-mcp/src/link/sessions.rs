@@ -37,7 +37,8 @@ pub struct Counted {
 }
 
 impl Counted {
-    pub(super) fn new(keeping: Keeping) -> Arc<Self> {
+    /// No sessions yet.
+    pub fn new(keeping: Keeping) -> Arc<Self> {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = Some(keeping.idle);
         Arc::new(Self {

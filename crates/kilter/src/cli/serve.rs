@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
   kilter serve --backend http://127.0.0.1:8080/v1  without a file
   kilter serve --backend http://127.0.0.1:8080/v1 --port 0 --json
   kilter serve --adapt observe                     record, change nothing
+  kilter serve --mcp                               and read the web at /mcp
 
 Then point a client at it:
   export OPENAI_BASE_URL=http://127.0.0.1:8787/v1
@@ -34,6 +35,10 @@ pub(crate) struct Serve {
     /// What to do where a request does not say
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) adapt: Option<AdaptArg>,
+
+    /// Serve the reading of the web over MCP at /mcp, too (see kilter mcp)
+    #[arg(long)]
+    pub(crate) mcp: bool,
 
     /// Print the address as one JSON line instead of the banner
     #[arg(long)]

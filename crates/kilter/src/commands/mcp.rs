@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kilter_core::{Exit, SystemClock};
 use kilter_mcp::link::gate::Tokens;
-use kilter_mcp::link::http::{self, HttpError, Options};
+use kilter_mcp::link::http::{self, HttpError, Mounted, Options};
 use kilter_mcp::link::sessions::Keeping;
 use kilter_mcp::link::stdio;
 use kilter_mcp::operator::Operator as Settings;
@@ -24,11 +24,8 @@ use crate::output::{Out, Style};
 use crate::{place, signals};
 
 pub(crate) async fn run(args: &Mcp, global: &Global, out: &Out) -> Outcome {
-    let variable = |name: &str| std::env::var(name).ok();
-    let settings =
-        Settings::from_env(variable).map_err(|e| Failure::worded(Exit::Usage, &e.to_string()))?;
-    let operator =
-        Operator::from_env(variable).map_err(|e| Failure::worded(Exit::Usage, &e.message))?;
+    let settings = settings()?;
+    let tokens = settings.tokens.clone();
     let config = Config {
         surface: args
             .surface
@@ -40,6 +37,59 @@ pub(crate) async fn run(args: &Mcp, global: &Global, out: &Out) -> Outcome {
         context_tokens: args.context_tokens.or(settings.context_tokens),
         ..Config::default()
     };
+    let server = server(config, settings, global).await?;
+    match args.http {
+        None => pipe(&server, out).await,
+        Some(bind) => {
+            let options = Options {
+                hosts: args.allow_host.clone(),
+                tokens: Tokens(tokens),
+                keeping: Keeping {
+                    idle: Duration::from_secs(args.session_keep),
+                    most: args.max_sessions,
+                },
+            };
+            let served = http::serve(&server, bind, &options).await.map_err(|e| {
+                let exit = match e {
+                    HttpError::Open(_) => Exit::Usage,
+                    HttpError::Bind { .. } => Exit::Unavailable,
+                };
+                Failure::worded(exit, &e.to_string())
+            })?;
+            announce(args, &server, &served, out)?;
+            signals::stop().await;
+            served.shutdown().await;
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+/// What the variables say.
+fn settings() -> Result<Settings, Failure> {
+    Settings::from_env(|name| std::env::var(name).ok())
+        .map_err(|e| Failure::worded(Exit::Usage, &e.to_string()))
+}
+
+/// The server on the port of `kilter serve`, with the surface of the variables.
+pub(crate) async fn mounted(global: &Global) -> Result<Mounted, Failure> {
+    let settings = settings()?;
+    let config = Config {
+        surface: settings.surface.unwrap_or(Surface::Reader),
+        locked: settings.locked,
+        context_tokens: settings.context_tokens,
+        ..Config::default()
+    };
+    let server = server(config, settings, global).await?;
+    Ok(Mounted::new(&server, Keeping::default()))
+}
+
+async fn server(
+    config: Config,
+    settings: Settings,
+    global: &Global,
+) -> Result<Arc<Server>, Failure> {
+    let operator = Operator::from_env(|name| std::env::var(name).ok())
+        .map_err(|e| Failure::worded(Exit::Usage, &e.message))?;
     let state = global.state.clone().unwrap_or_else(place::state);
     let sessions = match settings.sessions {
         Some(dir) => Sessions::at(&dir),
@@ -62,31 +112,7 @@ pub(crate) async fn run(args: &Mcp, global: &Global, out: &Out) -> Outcome {
     })
     .await
     .map_err(|e| Failure::worded(Exit::Usage, &e.to_string()))?;
-    let server = Server::new(config, engines);
-    match args.http {
-        None => pipe(&server, out).await,
-        Some(bind) => {
-            let options = Options {
-                hosts: args.allow_host.clone(),
-                tokens: Tokens(settings.tokens),
-                keeping: Keeping {
-                    idle: Duration::from_secs(args.session_keep),
-                    most: args.max_sessions,
-                },
-            };
-            let served = http::serve(&server, bind, &options).await.map_err(|e| {
-                let exit = match e {
-                    HttpError::Open(_) => Exit::Usage,
-                    HttpError::Bind { .. } => Exit::Unavailable,
-                };
-                Failure::worded(exit, &e.to_string())
-            })?;
-            announce(args, &server, &served, out)?;
-            signals::stop().await;
-            served.shutdown().await;
-            Ok(Exit::Ok)
-        }
-    }
+    Ok(Server::new(config, engines))
 }
 
 /// Standard output belongs to the protocol: everything else is said on standard error.

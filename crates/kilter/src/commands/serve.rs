@@ -6,7 +6,7 @@ use kilter_gateway::config::{Backend, Secret};
 use kilter_gateway::{Config, Deps, Gateway, GatewayHandle, StartError};
 use serde_json::json;
 
-use super::config;
+use super::{config, mcp};
 use crate::cli::Global;
 use crate::cli::serve::{AdaptArg, Serve};
 use crate::failure::{Failure, Outcome};
@@ -18,7 +18,15 @@ pub(crate) async fn run(args: &Serve, global: &Global, out: &Out) -> Outcome {
     let shown = config.clone();
     let mut stop = std::pin::pin!(signals::stop());
     let mut reloads = signals::Reloads::listen();
-    let gateway = Gateway::start(config, Deps::default())
+    let mounted = match args.mcp {
+        true => Some(mcp::mounted(global).await?),
+        false => None,
+    };
+    let deps = Deps {
+        routes: mounted.as_ref().map(|m| m.routes()),
+        ..Deps::default()
+    };
+    let gateway = Gateway::start(config, deps)
         .await
         .map_err(|e| start_failed(&e))?;
     announce(args, &gateway, &shown, out)?;
@@ -28,6 +36,8 @@ pub(crate) async fn run(args: &Serve, global: &Global, out: &Out) -> Outcome {
             () = reloads.next() => reload(args, global, &gateway, out),
         }
     }
+    // Sessions of MCP hold streams open for as long as they like: they end first.
+    drop(mounted);
     if out.interactive() && !args.json {
         out.note("ending after the answers on their way; Ctrl-C again ends at once");
     }
@@ -137,13 +147,17 @@ fn announce(
             .iter()
             .map(|b| json!({"name": b.name, "endpoint": b.endpoint}))
             .collect();
-        return out.json_line(&json!({
+        let mut ready = json!({
             "url": url,
             "addr": gateway.addr().to_string(),
             "backends": backends,
             "adapt": adapt,
             "state": state,
-        }));
+        });
+        if args.mcp {
+            ready["mcp"] = json!(format!("http://{}/mcp", gateway.addr()));
+        }
+        return out.json_line(&ready);
     }
     if !out.interactive() {
         return out.line(&format!("serving {url}"));
@@ -156,6 +170,9 @@ fn announce(
         out.line(&format!("  {name}  {}", b.endpoint))?;
     }
     out.line(&format!("  adapt {adapt} · state {state}"))?;
+    if args.mcp {
+        out.line(&format!("  mcp http://{}/mcp", gateway.addr()))?;
+    }
     out.line("")?;
     out.line("point a client at it:")?;
     out.line(&format!("  export OPENAI_BASE_URL={url}"))?;
