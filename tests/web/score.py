@@ -10,6 +10,8 @@ articles  per page the overlap of 4-grams of words (`\\w+`, as multisets) with t
 markers   every wanted string found is a true positive, missed a false negative; every unwanted string found is a false
           positive; white space is folded on both sides; F1 over all strings.
 
+Behind each F1 stands the middle 95 % over draws of the pages: what another set of as many pages of the kind may give.
+
 Extractors that answer in Markdown have its syntax taken away first.
 """
 
@@ -20,6 +22,7 @@ import gzip
 import json
 import os
 import pathlib
+import random
 import re
 import statistics
 import subprocess
@@ -113,38 +116,52 @@ def ratio(hit, other, fp, fn):
     return hit / (hit + other)
 
 
+def combine_articles(parts):
+    p, r = statistics.fmean(p for p, _ in parts), statistics.fmean(r for _, r in parts)
+    return {"f1": 2 * p * r / (p + r) if p + r else 0.0, "precision": p, "recall": r}
+
+
 def score_articles(rows, out):
-    precision, recall, pages = [], [], []
+    """Figures, the parts that they are made of (one for each page), and pages from worst to best with words."""
+    parts, pages = [], []
     for row in rows:
         want, got = grams(row["gold"]["articleBody"]), grams(out.get(row["id"], {}).get("text", ""))
         tp = sum((want & got).values())
         fp, fn = sum(got.values()) - tp, sum(want.values()) - tp
         p, r = ratio(tp, fp, fp, fn), ratio(tp, fn, fp, fn)
-        precision.append(p)
-        recall.append(r)
+        parts.append((p, r))
         pages.append((2 * p * r / (p + r) if p + r else 0.0, row["id"], f"p {p:.3f} r {r:.3f}"))
-    p, r = statistics.mean(precision), statistics.mean(recall)
-    return {"f1": 2 * p * r / (p + r) if p + r else 0.0, "precision": p, "recall": r}, pages
+    return combine_articles(parts), parts, pages
 
 
 def fold(text):
     return " ".join((text or "").split())
 
 
+def combine_markers(parts):
+    tp, fn, fp, tn = (sum(column) for column in zip(*parts))
+    p, r = tp / max(1, tp + fp), tp / max(1, tp + fn)
+    return {"f1": 2 * p * r / max(1e-9, p + r), "precision": p, "recall": r, "tp": tp, "fn": fn, "fp": fp, "tn": tn}
+
+
 def score_markers(rows, out):
-    tp = fn = fp = tn = 0
-    pages = []
+    """As [score_articles]."""
+    parts, pages = [], []
     for row in rows:
         text = fold(out.get(row["id"], {}).get("text", ""))
         missed = [w for w in row["gold"].get("with", []) if fold(w) not in text]
         extra = [w for w in row["gold"].get("without", []) if fold(w) in text]
-        tp += len(row["gold"].get("with", [])) - len(missed)
-        fn += len(missed)
-        fp += len(extra)
-        tn += len(row["gold"].get("without", [])) - len(extra)
+        wanted, unwanted = len(row["gold"].get("with", [])), len(row["gold"].get("without", []))
+        parts.append((wanted - len(missed), len(missed), len(extra), unwanted - len(extra)))
         pages.append((-len(missed) - len(extra), row["id"], json.dumps({"missed": missed, "extra": extra}, ensure_ascii=False)))
-    p, r = tp / max(1, tp + fp), tp / max(1, tp + fn)
-    return {"f1": 2 * p * r / max(1e-9, p + r), "precision": p, "recall": r, "tp": tp, "fn": fn, "fp": fp, "tn": tn}, pages
+    return combine_markers(parts), parts, pages
+
+
+def interval(parts, combine, times=1000):
+    """The middle 95 % of F1 over draws of as many pages, with replacement."""
+    dice = random.Random(7)
+    drawn = sorted(combine(dice.choices(parts, k=len(parts)))["f1"] for _ in range(times))
+    return drawn[times * 25 // 1000], drawn[times * 975 // 1000 - 1]
 
 
 def main():
@@ -164,7 +181,9 @@ def main():
         if args.half:
             rows = rows[args.half == "odd" :: 2]
         print(f"{name}: {len(rows)} pages")
-        score = score_articles if name == "articles" else score_markers
+        score, combine = (
+            (score_articles, combine_articles) if name == "articles" else (score_markers, combine_markers)
+        )
         runs = []
         if args.kilter:
             out, cpu = run([args.kilter, "read", "--jsonl"], rows)
@@ -183,16 +202,17 @@ def main():
             out, cpu = run_python(rows, fast=True)
             runs.append(("trafilatura (Python, fast)", out, cpu))
         for label, out, cpu in runs:
-            figures, pages = score(rows, out)
+            figures, parts, pages = score(rows, out)
+            low, high = interval(parts, combine)
             counts = "".join(f"  {k} {v}" for k, v in figures.items() if isinstance(v, int))
             ms = [v["ms"] for v in out.values() if "ms" in v]
             timing = f"  ms/page median {statistics.median(ms):.2f} mean {statistics.mean(ms):.2f}" if ms else ""
             print(
-                f"  {label:30} F1 {figures['f1']:.4f}  P {figures['precision']:.4f}  R {figures['recall']:.4f}"
+                f"  {label:30} F1 {figures['f1']:.4f} ({low:.3f}-{high:.3f})  P {figures['precision']:.4f}  R {figures['recall']:.4f}"
                 f"{counts}  cpu {cpu:.2f} s{timing}"
             )
         if args.worst and runs:
-            for value, key, what in sorted(score(rows, runs[0][1])[1])[: args.worst]:
+            for value, key, what in sorted(score(rows, runs[0][1])[2])[: args.worst]:
                 print(f"    {value:.3f} {key}\n        {what[:600]}")
 
 
