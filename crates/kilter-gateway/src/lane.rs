@@ -24,6 +24,11 @@ const GRACE: Duration = Duration::from_secs(10);
 /// A client that sends its headers slower than this is dropped.
 const HEADER_WAIT: Duration = Duration::from_secs(30);
 
+/// How often a lane's clock ticks. A timer that is set to ring before all others interrupts the lane's wait for sockets
+/// by a write and another wait, and the timeouts of every request would: with a tick that comes before them, none does.
+/// It must be shorter than any of the timeouts that a request sets as a rule (30 s and more).
+const TICK: Duration = Duration::from_secs(10);
+
 /// More lanes than this help nobody: the upstreams are the narrow place.
 const MOST: usize = 32;
 
@@ -142,6 +147,11 @@ async fn serve(
         .header_read_timeout(HEADER_WAIT)
         .max_buf_size(header_bytes.max(8192))
         .keep_alive(true);
+    tokio::spawn(async {
+        loop {
+            tokio::time::sleep(TICK).await;
+        }
+    });
     while let Some(stream) = work.recv().await {
         let counted = Counted(Arc::clone(&open));
         let Ok(stream) = tokio::net::TcpStream::from_std(stream) else {
