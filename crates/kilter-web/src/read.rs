@@ -111,6 +111,7 @@ pub fn document_by(
         base: base.as_ref(),
         faithful: false,
     });
+    let full = blocks.len() >= block::BLOCKS_MAX;
     let mut omitted = choice.omitted;
     if options.selectors.is_empty() {
         omitted.extend(content::finish(
@@ -127,6 +128,13 @@ pub fn document_by(
         omitted.push(Omission {
             reason: "limit".to_owned(),
             what: "elements over the limits of depth, number or attributes".to_owned(),
+            chars: 0,
+        });
+    }
+    if full {
+        omitted.push(Omission {
+            reason: "limit".to_owned(),
+            what: format!("what stands after the first {} blocks", block::BLOCKS_MAX),
             chars: 0,
         });
     }

@@ -9,6 +9,8 @@ use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
 
+use crate::dom::bound;
+
 /// A refresh as written: when, and where to (relative to the page; empty for the page itself).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refresh {
@@ -39,7 +41,7 @@ pub fn in_page(text: &str) -> Option<Refresh> {
     }
     let tokenizer = Tokenizer::new(Looker::default(), TokenizerOpts::default());
     let queue = BufferQueue::default();
-    queue.push_back(StrTendril::from_slice(text));
+    queue.push_back(StrTendril::from_slice(&bound(text)));
     let _ = tokenizer.feed(&queue);
     tokenizer.end();
     tokenizer.sink.found.take()

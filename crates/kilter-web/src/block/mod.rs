@@ -21,6 +21,10 @@ pub(crate) use kind::is_block;
 use crate::dom::{Document, NodeId};
 use crate::page::Block;
 
+/// Blocks of one page. The longest real pages (one-page standards) have some ten thousand; each costs about a kilobyte
+/// in a reply with blocks.
+pub const BLOCKS_MAX: usize = 100_000;
+
 /// What of a document becomes blocks, and how.
 #[derive(Debug)]
 pub struct Source<'a> {

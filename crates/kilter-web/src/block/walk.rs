@@ -116,6 +116,9 @@ impl<'a> Walk<'a> {
                     self.leave(leave);
                 }
             }
+            if self.out.len() >= super::BLOCKS_MAX {
+                break;
+            }
             let id = NodeId::from_index(at);
             let after = self.doc.end(id).index();
             if self.source.skip[at] {

@@ -56,9 +56,43 @@ const FLAGS: &[&str] = &[
 /// A running browser. Dropping it ends it and deletes its profile.
 pub(crate) struct Running {
     pub(crate) cdp: Cdp,
-    _child: Child,
-    _profile: TempDir,
+    child: Child,
+    profile: Option<TempDir>,
 }
+
+/// How often, and how long apart, the profile of a browser that was ended is looked at. Its processes write to the
+/// folder for some milliseconds after the first of them is gone.
+const LOOKS: u32 = 40;
+const APART: Duration = Duration::from_millis(20);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.start_kill();
+        let Some(profile) = self.profile.take() else {
+            return;
+        };
+        let folder = profile.keep();
+        // Gone twice in a row is gone.
+        let mut gone = 0;
+        for _ in 0..LOOKS {
+            let ended = !matches!(self.child.try_wait(), Ok(None));
+            let _ = std::fs::remove_dir_all(&folder);
+            gone = if ended && !folder.exists() {
+                gone + 1
+            } else {
+                0
+            };
+            if gone > 1 {
+                return;
+            }
+            std::thread::sleep(APART);
+        }
+    }
+}
+
+/// Longest path of a profile below which Chromium's own folders still have room for the name of a socket (108 bytes on
+/// Linux, 104 on macOS, of which it takes some 45).
+const LONGEST_FOLDER: usize = 58;
 
 /// How long a browser may take to start.
 const START: Duration = Duration::from_secs(20);
@@ -88,6 +122,10 @@ pub(crate) async fn launch(program: &Path, flags: &[String]) -> Result<Running, 
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .kill_on_drop(true);
+    if profile.path().as_os_str().len() < LONGEST_FOLDER {
+        // What it puts beside its profile goes with it.
+        command.env("TMPDIR", profile.path());
+    }
     if is_root() {
         // Chromium refuses its sandbox for root.
         command.arg("--no-sandbox");
@@ -102,8 +140,8 @@ pub(crate) async fn launch(program: &Path, flags: &[String]) -> Result<Running, 
         .map_err(|e| failed(e.to_string()))?;
     Ok(Running {
         cdp,
-        _child: child,
-        _profile: profile,
+        child,
+        profile: Some(profile),
     })
 }
 

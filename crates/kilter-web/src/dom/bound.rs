@@ -6,7 +6,7 @@ use std::borrow::Cow;
 const MAX_ATTRS: usize = 128;
 
 /// The text with every over-long tag cut after [`MAX_ATTRS`] attributes; borrowed where none is.
-pub(super) fn bound(html: &str) -> Cow<'_, str> {
+pub(crate) fn bound(html: &str) -> Cow<'_, str> {
     let bytes = html.as_bytes();
     let mut out: Option<String> = None;
     let mut copied = 0;

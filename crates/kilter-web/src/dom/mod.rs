@@ -13,6 +13,8 @@ mod sink;
 
 use html5ever::LocalName;
 
+pub(crate) use bound::bound;
+
 pub use parse::Limits;
 
 /// A node's number. Valid for the document that it came from.

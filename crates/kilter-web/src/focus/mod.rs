@@ -297,6 +297,10 @@ pub fn order(blocks: &[Block], focus: &Focus) -> (Vec<usize>, usize) {
     (order, smallest)
 }
 
+/// A section whose best block scores less than this share of the page's best one met the question by words that are
+/// everywhere on the page.
+const FAINT: f64 = 0.15;
+
 /// Blocks worth keeping when a page is to be pruned to a question: the sections that answer, with the headings above
 /// them. A page that answers nowhere is kept whole.
 pub fn prune(blocks: &[Block], focus: &Focus) -> Vec<usize> {
@@ -304,8 +308,13 @@ pub fn prune(blocks: &[Block], focus: &Focus) -> Vec<usize> {
         return (0..blocks.len()).collect();
     }
     let mut keep = vec![false; blocks.len()];
-    for s in &focus.best {
+    let top = focus.scores.iter().copied().fold(0.0, f64::max);
+    for (place, s) in focus.best.iter().enumerate() {
         let section = &focus.sections[*s];
+        let scores = &focus.scores[section.first..section.end];
+        if place > 0 && scores.iter().copied().fold(0.0, f64::max) < FAINT * top {
+            continue;
+        }
         keep[section.first..section.end].fill(true);
         let mut level = section.level;
         for above in focus.sections[..*s].iter().rev() {

@@ -85,7 +85,7 @@ pub(super) fn page(opened: Opened, request: &Request) -> Result<Made, Failure> {
 /// Makes a page of a body.
 pub(super) fn of_body(found: Found, body: Body, request: &Request) -> Result<Made, Failure> {
     let mut warnings = Vec::new();
-    let (mut page, complete, judgement, playbook) = match body {
+    let (mut page, judgement, playbook) = match body {
         Body::Html(html) => {
             let doc = Document::parse(&html);
             drop(html);
@@ -93,14 +93,11 @@ pub(super) fn of_body(found: Found, body: Body, request: &Request) -> Result<Mad
             let page = read.as_ref().map(|(page, _)| page);
             let judgement = read::verdict(&doc, page, &found.response, found.by())?;
             let (page, playbook) = read?;
-            (page, !doc.is_cut(), Some(judgement), playbook)
+            (page, Some(judgement), playbook)
         }
-        Body::Page(page) => {
-            let complete = !page.omitted.iter().any(|o| o.reason == "limit");
-            (*page, complete, None, None)
-        }
+        Body::Page(page) => (*page, None, None),
     };
-    let mut complete = complete;
+    let mut complete = !page.omitted.iter().any(|o| o.reason == "limit");
     if !request.sections.is_empty() {
         let kept = sections::named(&page.blocks, &request.sections)?;
         complete &= keep(&mut page, &kept, "sections");

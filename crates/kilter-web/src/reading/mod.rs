@@ -36,6 +36,9 @@ pub const MAX_TOKENS_MIN: u32 = 128;
 /// Name and version of the program, as receipts give it.
 pub const TOOLCHAIN: &str = concat!("kilter/", env!("CARGO_PKG_VERSION"));
 
+/// Bytes of a file that is read: what is here already may be longer than what is fetched.
+pub const FILE_MAX: usize = 32 << 20;
+
 /// What is asked of one page. The default asks for the whole page and nothing else.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
@@ -302,6 +305,16 @@ impl Reader {
             name,
             base,
         } = source;
+        if bytes.len() > FILE_MAX {
+            return Err(Failure::new(
+                FailureCode::ResponseTooLarge,
+                format!(
+                    "`{name}` has {} bytes; files of up to {FILE_MAX} are read\nhint: cut it at a heading",
+                    bytes.len()
+                ),
+            )
+            .then("stop", "the file is too large"));
+        }
         let format = match format {
             Some(format) => format,
             None => sniff::of_file(&name, &bytes)?,

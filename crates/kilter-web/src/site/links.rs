@@ -9,6 +9,8 @@ use html5ever::tokenizer::{
 };
 use url::Url;
 
+use crate::dom::bound;
+
 /// A link as found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
@@ -22,7 +24,7 @@ pub struct Found {
 pub fn of_page(html: &str, page: &Url) -> Vec<Found> {
     let tokenizer = Tokenizer::new(Looker::default(), TokenizerOpts::default());
     let queue = BufferQueue::default();
-    queue.push_back(StrTendril::from_slice(html));
+    queue.push_back(StrTendril::from_slice(&bound(html)));
     let _ = tokenizer.feed(&queue);
     tokenizer.end();
     let State { base, links, .. } = tokenizer.sink.state.take();

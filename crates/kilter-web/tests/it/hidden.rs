@@ -125,3 +125,41 @@ fn a_page_before_its_scripts_ran_is_read() {
         page.text
     );
 }
+
+#[test]
+fn what_is_only_kept_from_screen_readers_is_seen() {
+    let got = page(
+        "<p aria-hidden=true>The tariff is posted at the gate.</p>",
+        "",
+    );
+    assert!(got.text.contains("The tariff is posted"), "{}", got.text);
+}
+
+#[test]
+fn what_the_choice_leaves_out_of_the_content_is_listed() {
+    let figure = "<figure><img src=a.png alt='The pier'><figcaption>The pier in winter, seen from the mole.</figcaption></figure>";
+    let links = "<ul><li><a href=/a>Another page about ferries</a></li><li><a href=/b>One more page about ferries</a></li></ul>";
+    let got = page(&format!("{figure}{links}"), "");
+    let listed = |reason: &str| got.omitted.iter().find(|o| o.reason == reason);
+    assert!(!got.text.contains("seen from the mole"), "{}", got.text);
+    assert!(
+        listed("caption").is_some_and(|o| o.chars >= 38 && o.what.starts_with("1 ")),
+        "{:?}",
+        got.omitted
+    );
+    assert!(
+        listed("aside").is_some_and(|o| o.chars >= 50),
+        "{:?}",
+        got.omitted
+    );
+    // Everything that is neither in the text nor listed is around the content.
+    let plain = page("", "<nav>Menu and more menu</nav>");
+    assert!(
+        plain
+            .omitted
+            .iter()
+            .all(|o| o.reason == "title" || o.reason == "edge"),
+        "{:?}",
+        plain.omitted
+    );
+}

@@ -131,3 +131,20 @@ fn nothing_is_a_typed_failure() {
         assert_eq!(failure.code.as_str(), "thin_extract", "{html:?}");
     }
 }
+
+#[test]
+fn more_blocks_than_any_page_has_are_cut_and_listed() {
+    let html = "<p>aa".repeat(300_000);
+    let page = read::html(&html, None, &ReadOptions::default()).unwrap();
+    assert!(page.blocks.len() <= kilter_web::block::BLOCKS_MAX);
+    assert!(
+        page.omitted
+            .iter()
+            .any(|o| o.reason == "limit" && o.what.contains("100000")),
+        "{:?}",
+        page.omitted
+    );
+    let page = read::html(&"<p>aa".repeat(3_000), None, &ReadOptions::default()).unwrap();
+    assert_eq!(page.blocks.len(), 3_000);
+    assert!(page.omitted.is_empty());
+}

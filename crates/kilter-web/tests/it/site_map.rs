@@ -144,6 +144,16 @@ async fn hubs_are_read_where_the_front_page_has_nothing_of_it() {
     assert_eq!(site.paths().len(), before + 1);
 }
 
+/// The tokenizer compares each attribute of a tag with all before it: a million of them would take hours.
+#[test]
+fn a_million_attributes_hold_up_neither_links_nor_refreshes() {
+    let many: String = (0..1_000_000).map(|i| format!(" a{i}=1")).collect();
+    let html = format!("<meta http-equiv=x><p{many}><a href=/b>b</a>");
+    let found = kilter_web::site::links::of_page(&html, &"http://site.example/".parse().unwrap());
+    assert_eq!(found.len(), 1);
+    assert!(kilter_web::acquire::refresh::in_page(&html).is_none());
+}
+
 #[test]
 fn sitemaps_cannot_be_bombs() {
     let bomb = gzip(&" ".repeat(20 << 20));
