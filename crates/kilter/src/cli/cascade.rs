@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   kilter cascade selftest
+  kilter cascade run https://example.org/docs/page
   kilter cascade run page.html --task \"opening hours\" --budget 1000
   kilter cascade run notes.md --json")]
 pub(crate) struct Cascade {
@@ -18,7 +19,8 @@ pub(crate) struct Cascade {
 pub(crate) enum CascadeAction {
     /// Run the ladder on one page and print its log
     #[command(after_help = "Examples:
-  kilter cascade run page.html
+  kilter cascade run https://example.org/docs/page --budget 2000
+  kilter cascade run page.html --base-url https://example.org/docs/page
   kilter cascade run page.html --task \"opening hours\" --budget 1000
   kilter cascade run notes.md --if-none-match sha256:… --json")]
     Run {

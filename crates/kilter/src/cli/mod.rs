@@ -123,6 +123,9 @@ pub(crate) enum Command {
     /// Write the generated files of the repository
     #[command(name = "__generate", hide = true)]
     Generate(small::Generate),
+    /// Read a PDF on standard input: the process that reading a page starts
+    #[command(name = "__pdf", hide = true)]
+    Pdf,
 }
 
 /// The whole tree as clap sees it, at a fixed width.

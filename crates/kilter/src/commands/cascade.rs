@@ -1,25 +1,25 @@
 //! `kilter cascade`: one bounded read with its log, and the proof of its rules.
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::Arc;
 
-use kilter_core::{Clock, Exit, SystemClock};
+use kilter_core::{Exit, SystemClock};
 use kilter_web::budget::O200k;
 use kilter_web::cascade::reply::{failed, reply};
 use kilter_web::cascade::{
-    Ask, Body, Extraction, Limits, Outcome as Read, Overlay, Pending, Reader, Request, Status,
-    run as cascade, selftest,
+    Limits, Live, Outcome as Read, Request, Status, run as cascade, selftest,
 };
-use kilter_web::playbook::Shelf;
-use kilter_web::receipt::{Content, KeyStore, Read as Seen, extraction};
 use kilter_web::{Failure as Unread, FailureCode};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::playbook::shelf;
 use super::receipts::store;
+use super::web;
 use crate::cli::Global;
 use crate::cli::cascade::{Cascade, CascadeAction};
 use crate::failure::Outcome;
 use crate::output::{Out, Style, counted};
+use crate::signals;
 
 pub(crate) async fn run(args: &Cascade, global: &Global, out: &Out) -> Outcome {
     match &args.action {
@@ -34,34 +34,65 @@ pub(crate) async fn run(args: &Cascade, global: &Global, out: &Out) -> Outcome {
             no_receipt,
             json,
         } => {
-            let is_url = target.contains("://");
-            let file = (!is_url).then(|| PathBuf::from(target));
-            let url = match (&file, base_url) {
-                (None, _) => target.clone(),
-                (Some(_), Some(base)) => base.clone(),
-                (Some(path), None) => format!(
-                    "http://localhost/{}",
-                    path.file_name().unwrap_or_default().to_string_lossy()
-                ),
-            };
+            let stop = signals::stop();
             let request = Request {
-                url,
+                url: url_of(target, base_url.as_deref()),
                 task: task.clone(),
                 budget: *budget,
                 mode: Some(mode.clone()),
                 if_none_match: if_none_match.clone(),
             };
-            let from = Source {
-                file,
-                keys: store(global, !no_receipt),
-                receipts: !no_receipt,
-                shelf: shelf(global, &[]),
-                clock: SystemClock::default(),
+            let read = async {
+                let live = live(target, base_url.as_deref(), !no_receipt, global)?;
+                cascade(request, Limits::default(), &live, &SystemClock::default()).await
             };
-            let read = cascade(request, Limits::default(), &from, &from.clock).await;
+            let read = tokio::select! {
+                read = read => read,
+                () = stop => {
+                    out.note("interrupted; nothing of the page was kept");
+                    return Ok(Exit::Interrupted);
+                }
+            };
             show(read, *json, out)
         }
     }
+}
+
+/// The URL of a run: the one that was typed, or the one that a file came from.
+fn url_of(target: &str, base_url: Option<&str>) -> String {
+    match (web::is_url(target), base_url) {
+        (true, _) => target.to_owned(),
+        (false, Some(base)) => base.to_owned(),
+        (false, None) => {
+            let name = Path::new(target).file_name().unwrap_or_default();
+            format!("http://localhost/{}", name.to_string_lossy())
+        }
+    }
+}
+
+/// What the cascade reads with.
+fn live(
+    target: &str,
+    base_url: Option<&str>,
+    receipts: bool,
+    global: &Global,
+) -> Result<Live, Unread> {
+    let operator = web::operator()?;
+    let receipts = receipts && operator.receipts.unwrap_or(true);
+    let keys = receipts.then(|| store(global, true));
+    let reader = web::reader(&operator, keys)?;
+    let live = Live::new(reader, Arc::new(shelf(global, &[])), receipts);
+    if web::is_url(target) {
+        return Ok(live);
+    }
+    let path = Path::new(target);
+    let bytes = std::fs::read(path).map_err(|e| {
+        Unread::new(
+            FailureCode::ExtractionFailed,
+            format!("cannot read `{target}`: {e}"),
+        )
+    })?;
+    Ok(live.over(web::file(Some(path), bytes, false, base_url)?))
 }
 
 fn prove(json: bool, out: &Out) -> Outcome {
@@ -102,9 +133,10 @@ fn show(read: Result<Read, Unread>, json: bool, out: &Out) -> Outcome {
             if json {
                 out.json_line(&failed(&failure))?;
             } else {
-                out.error(&failure.message, None);
+                let said = web::said(&failure);
+                out.error(&said.message, said.hint.as_deref());
             }
-            return Ok(Exit::Usage);
+            return Ok(web::exit(failure.code));
         }
     };
     let answer = match reply(&read, &O200k) {
@@ -152,89 +184,4 @@ fn show(read: Result<Read, Unread>, json: bool, out: &Out) -> Outcome {
         }
     }
     Ok(if read.ok { Exit::Ok } else { Exit::Negative })
-}
-
-/// Reads files.
-struct Source {
-    file: Option<PathBuf>,
-    keys: KeyStore,
-    receipts: bool,
-    shelf: Shelf,
-    clock: SystemClock,
-}
-
-impl Source {
-    fn file(&self, by: Reader) -> Result<Body, Unread> {
-        let Some(path) = &self.file else {
-            return Err(Unread::new(
-                FailureCode::NetworkError,
-                "this build reads files only",
-            ));
-        };
-        if by == Reader::Browser {
-            return Err(Unread::new(
-                FailureCode::BrowserRequired,
-                "a file is not read with a browser",
-            ));
-        }
-        let text = std::fs::read_to_string(path).map_err(|e| {
-            Unread::new(
-                FailureCode::ExtractionFailed,
-                format!("cannot read `{}`: {e}", path.display()),
-            )
-        })?;
-        Ok(Body {
-            markdown: text,
-            backend: "file".to_owned(),
-            ..Body::default()
-        })
-    }
-}
-
-impl Extraction for Source {
-    fn playbook<'a>(&'a self, url: &'a str) -> Pending<'a, Result<Option<Overlay>, Unread>> {
-        let host = url::Url::parse(url)
-            .ok()
-            .and_then(|u| u.host_str().map(str::to_owned));
-        let held = host.and_then(|h| self.shelf.find(&h));
-        let overlay = held.map(|h| Overlay {
-            id: h.book.id.clone(),
-            document: serde_json::to_value(&h.book).unwrap_or_default(),
-        });
-        Box::pin(async { Ok(overlay) })
-    }
-
-    fn extract<'a>(&'a self, by: Reader, _: &'a Ask) -> Pending<'a, Result<Body, Unread>> {
-        Box::pin(async move { self.file(by) })
-    }
-
-    fn receipts(&self) -> bool {
-        self.receipts
-    }
-
-    fn sign<'a>(
-        &'a self,
-        url: &'a str,
-        body: &'a Body,
-        content_hash: &'a str,
-    ) -> Pending<'a, Result<Value, Unread>> {
-        Box::pin(async move {
-            let failed =
-                |e: String| Unread::new(FailureCode::InvalidReceipt, format!("not signed: {e}"));
-            let key = self.keys.signer().map_err(|e| failed(e.to_string()))?;
-            let seen = Seen {
-                url: url.to_owned(),
-                final_url: body.final_url.clone().unwrap_or_else(|| url.to_owned()),
-                backend: body.backend.clone(),
-                at: self.clock.now(),
-                toolchain: concat!("kilter/", env!("CARGO_PKG_VERSION")).to_owned(),
-                ..Seen::default()
-            };
-            let content = Content {
-                content_hash: content_hash.to_owned(),
-                ..Content::default()
-            };
-            extraction(&seen, &content, &key).map_err(|e| failed(e.to_string()))
-        })
-    }
 }

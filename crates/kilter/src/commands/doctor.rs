@@ -58,6 +58,7 @@ pub(crate) async fn run(args: &Doctor, global: &Global, out: &Out) -> Outcome {
         checks: vec![
             configuration(global),
             state_folder(&state),
+            browser(),
             building("cargo"),
             building("cc"),
         ],
@@ -141,6 +142,46 @@ fn state_folder(path: &Path) -> Check {
             said: format!("cannot write `{shown}`: {e}"),
             hint: Some("choose another with `--state DIR` or `KILTER_STATE`".to_owned()),
         },
+    }
+}
+
+/// The browser that pages built by scripts are read with.
+fn browser() -> Check {
+    use kilter_web::browser::find;
+    let name = "browser";
+    let needed = false;
+    if let Some(path) = find::browser() {
+        return Check {
+            name,
+            state: State::Ok,
+            needed,
+            said: format!("{} (for pages that scripts build)", path.display()),
+            hint: None,
+        };
+    }
+    let fix = find::fix();
+    let root = if fix.root_required { " as root" } else { "" };
+    // A browser that was named and is not there is not replaced by another one.
+    let (state, said) = match std::env::var(find::VARIABLE) {
+        Ok(named) if !named.is_empty() => (
+            State::Broken,
+            format!("`{}` names `{named}`, which is no program", find::VARIABLE),
+        ),
+        _ => (
+            State::Missing,
+            "not found (only for pages that scripts build)".to_owned(),
+        ),
+    };
+    Check {
+        name,
+        state,
+        needed,
+        said,
+        hint: Some(format!(
+            "run `{}`{root}, or name a Chromium in `{}`",
+            fix.command,
+            find::VARIABLE
+        )),
     }
 }
 

@@ -3,7 +3,9 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
+use kilter_core::{Clock, SystemClock};
 use tempfile::TempDir;
 
 /// A folder with nothing of the machine in it: no configuration, no state, no colour.
@@ -118,5 +120,23 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// How long something takes.
+pub(crate) struct Watch {
+    clock: SystemClock,
+    from: Duration,
+}
+
+impl Watch {
+    pub(crate) fn start() -> Self {
+        let clock = SystemClock::default();
+        let from = clock.elapsed();
+        Self { clock, from }
+    }
+
+    pub(crate) fn gone(&self) -> Duration {
+        self.clock.elapsed().saturating_sub(self.from)
     }
 }
