@@ -23,49 +23,23 @@ pub struct Special {
     pub source: &'static str,
 }
 
-struct V4 {
-    net: [u8; 4],
+/// A row of a table; `net` is an address in the parts that it is written in.
+struct Entry<N> {
+    net: N,
     bits: u32,
     global: bool,
     special: Special,
 }
 
-struct V6 {
-    net: [u16; 8],
-    bits: u32,
-    global: bool,
-    special: Special,
-}
-
-const fn v4(
-    net: [u8; 4],
+const fn entry<N: Copy>(
+    net: N,
     bits: u32,
     global: bool,
     range: &'static str,
     name: &'static str,
     source: &'static str,
-) -> V4 {
-    V4 {
-        net,
-        bits,
-        global,
-        special: Special {
-            range,
-            name,
-            source,
-        },
-    }
-}
-
-const fn v6(
-    net: [u16; 8],
-    bits: u32,
-    global: bool,
-    range: &'static str,
-    name: &'static str,
-    source: &'static str,
-) -> V6 {
-    V6 {
+) -> Entry<N> {
+    Entry {
         net,
         bits,
         global,
@@ -78,8 +52,8 @@ const fn v6(
 }
 
 /// IPv4 entries. Where ranges overlap the longest prefix decides, as the registry asks.
-const V4_TABLE: &[V4] = &[
-    v4(
+const V4_TABLE: &[Entry<[u8; 4]>] = &[
+    entry(
         [0, 0, 0, 0],
         8,
         false,
@@ -87,7 +61,7 @@ const V4_TABLE: &[V4] = &[
         "this network",
         "RFC 791",
     ),
-    v4(
+    entry(
         [10, 0, 0, 0],
         8,
         false,
@@ -95,7 +69,7 @@ const V4_TABLE: &[V4] = &[
         "private use",
         "RFC 1918",
     ),
-    v4(
+    entry(
         [100, 64, 0, 0],
         10,
         false,
@@ -103,7 +77,7 @@ const V4_TABLE: &[V4] = &[
         "shared address space (carrier NAT)",
         "RFC 6598",
     ),
-    v4(
+    entry(
         [127, 0, 0, 0],
         8,
         false,
@@ -111,7 +85,7 @@ const V4_TABLE: &[V4] = &[
         "loopback",
         "RFC 1122",
     ),
-    v4(
+    entry(
         [169, 254, 0, 0],
         16,
         false,
@@ -119,7 +93,7 @@ const V4_TABLE: &[V4] = &[
         "link local",
         "RFC 3927",
     ),
-    v4(
+    entry(
         [172, 16, 0, 0],
         12,
         false,
@@ -127,7 +101,7 @@ const V4_TABLE: &[V4] = &[
         "private use",
         "RFC 1918",
     ),
-    v4(
+    entry(
         [192, 0, 0, 0],
         24,
         false,
@@ -135,7 +109,7 @@ const V4_TABLE: &[V4] = &[
         "IETF protocol assignments",
         "RFC 6890",
     ),
-    v4(
+    entry(
         [192, 0, 0, 9],
         32,
         true,
@@ -143,7 +117,7 @@ const V4_TABLE: &[V4] = &[
         "port control protocol anycast",
         "RFC 7723",
     ),
-    v4(
+    entry(
         [192, 0, 0, 10],
         32,
         true,
@@ -151,7 +125,7 @@ const V4_TABLE: &[V4] = &[
         "TURN anycast",
         "RFC 8155",
     ),
-    v4(
+    entry(
         [192, 0, 2, 0],
         24,
         false,
@@ -159,7 +133,7 @@ const V4_TABLE: &[V4] = &[
         "documentation",
         "RFC 5737",
     ),
-    v4(
+    entry(
         [192, 31, 196, 0],
         24,
         true,
@@ -167,7 +141,7 @@ const V4_TABLE: &[V4] = &[
         "AS112",
         "RFC 7535",
     ),
-    v4(
+    entry(
         [192, 52, 193, 0],
         24,
         true,
@@ -175,7 +149,7 @@ const V4_TABLE: &[V4] = &[
         "AMT",
         "RFC 7450",
     ),
-    v4(
+    entry(
         [192, 88, 99, 0],
         24,
         false,
@@ -183,7 +157,7 @@ const V4_TABLE: &[V4] = &[
         "6to4 relay anycast (deprecated)",
         "RFC 7526",
     ),
-    v4(
+    entry(
         [192, 168, 0, 0],
         16,
         false,
@@ -191,7 +165,7 @@ const V4_TABLE: &[V4] = &[
         "private use",
         "RFC 1918",
     ),
-    v4(
+    entry(
         [192, 175, 48, 0],
         24,
         true,
@@ -199,7 +173,7 @@ const V4_TABLE: &[V4] = &[
         "AS112 direct delegation",
         "RFC 7534",
     ),
-    v4(
+    entry(
         [198, 18, 0, 0],
         15,
         false,
@@ -207,7 +181,7 @@ const V4_TABLE: &[V4] = &[
         "benchmarking",
         "RFC 2544",
     ),
-    v4(
+    entry(
         [198, 51, 100, 0],
         24,
         false,
@@ -215,7 +189,7 @@ const V4_TABLE: &[V4] = &[
         "documentation",
         "RFC 5737",
     ),
-    v4(
+    entry(
         [203, 0, 113, 0],
         24,
         false,
@@ -223,7 +197,7 @@ const V4_TABLE: &[V4] = &[
         "documentation",
         "RFC 5737",
     ),
-    v4(
+    entry(
         [224, 0, 0, 0],
         4,
         false,
@@ -231,7 +205,7 @@ const V4_TABLE: &[V4] = &[
         "multicast",
         "RFC 5771",
     ),
-    v4(
+    entry(
         [240, 0, 0, 0],
         4,
         false,
@@ -239,7 +213,7 @@ const V4_TABLE: &[V4] = &[
         "reserved",
         "RFC 1112",
     ),
-    v4(
+    entry(
         [255, 255, 255, 255],
         32,
         false,
@@ -250,9 +224,9 @@ const V4_TABLE: &[V4] = &[
 ];
 
 /// IPv6 entries. `64:ff9b::/96` is not here: the registry calls it reachable, and the IPv4 address inside decides.
-const V6_TABLE: &[V6] = &[
-    v6([0; 8], 128, false, "::/128", "unspecified", "RFC 4291"),
-    v6(
+const V6_TABLE: &[Entry<[u16; 8]>] = &[
+    entry([0; 8], 128, false, "::/128", "unspecified", "RFC 4291"),
+    entry(
         [0, 0, 0, 0, 0, 0, 0, 1],
         128,
         false,
@@ -260,7 +234,7 @@ const V6_TABLE: &[V6] = &[
         "loopback",
         "RFC 4291",
     ),
-    v6(
+    entry(
         [0; 8],
         96,
         false,
@@ -268,7 +242,7 @@ const V6_TABLE: &[V6] = &[
         "IPv4-compatible (deprecated)",
         "RFC 4291",
     ),
-    v6(
+    entry(
         [0, 0, 0, 0, 0, 0xffff, 0, 0],
         96,
         false,
@@ -276,7 +250,7 @@ const V6_TABLE: &[V6] = &[
         "IPv4-mapped",
         "RFC 4291",
     ),
-    v6(
+    entry(
         [0, 0, 0, 0, 0xffff, 0, 0, 0],
         96,
         false,
@@ -284,7 +258,7 @@ const V6_TABLE: &[V6] = &[
         "IPv4-translated",
         "RFC 2765",
     ),
-    v6(
+    entry(
         [0x64, 0xff9b, 1, 0, 0, 0, 0, 0],
         48,
         false,
@@ -292,7 +266,7 @@ const V6_TABLE: &[V6] = &[
         "local IPv4/IPv6 translation",
         "RFC 8215",
     ),
-    v6(
+    entry(
         [0x100, 0, 0, 0, 0, 0, 0, 0],
         64,
         false,
@@ -300,7 +274,7 @@ const V6_TABLE: &[V6] = &[
         "discard only",
         "RFC 6666",
     ),
-    v6(
+    entry(
         [0x100, 0, 0, 1, 0, 0, 0, 0],
         64,
         false,
@@ -308,7 +282,7 @@ const V6_TABLE: &[V6] = &[
         "dummy prefix",
         "RFC 9780",
     ),
-    v6(
+    entry(
         [0x2001, 0, 0, 0, 0, 0, 0, 0],
         23,
         false,
@@ -316,7 +290,7 @@ const V6_TABLE: &[V6] = &[
         "IETF protocol assignments",
         "RFC 2928",
     ),
-    v6(
+    entry(
         [0x2001, 0, 0, 0, 0, 0, 0, 0],
         32,
         false,
@@ -324,7 +298,7 @@ const V6_TABLE: &[V6] = &[
         "Teredo",
         "RFC 4380",
     ),
-    v6(
+    entry(
         [0x2001, 1, 0, 0, 0, 0, 0, 1],
         128,
         true,
@@ -332,7 +306,7 @@ const V6_TABLE: &[V6] = &[
         "port control protocol anycast",
         "RFC 7723",
     ),
-    v6(
+    entry(
         [0x2001, 1, 0, 0, 0, 0, 0, 2],
         128,
         true,
@@ -340,7 +314,7 @@ const V6_TABLE: &[V6] = &[
         "TURN anycast",
         "RFC 8155",
     ),
-    v6(
+    entry(
         [0x2001, 1, 0, 0, 0, 0, 0, 3],
         128,
         true,
@@ -348,7 +322,7 @@ const V6_TABLE: &[V6] = &[
         "service registration anycast",
         "RFC 9665",
     ),
-    v6(
+    entry(
         [0x2001, 2, 0, 0, 0, 0, 0, 0],
         48,
         false,
@@ -356,7 +330,7 @@ const V6_TABLE: &[V6] = &[
         "benchmarking",
         "RFC 5180",
     ),
-    v6(
+    entry(
         [0x2001, 3, 0, 0, 0, 0, 0, 0],
         32,
         true,
@@ -364,7 +338,7 @@ const V6_TABLE: &[V6] = &[
         "AMT",
         "RFC 7450",
     ),
-    v6(
+    entry(
         [0x2001, 4, 0x112, 0, 0, 0, 0, 0],
         48,
         true,
@@ -372,7 +346,7 @@ const V6_TABLE: &[V6] = &[
         "AS112",
         "RFC 7535",
     ),
-    v6(
+    entry(
         [0x2001, 0x10, 0, 0, 0, 0, 0, 0],
         28,
         false,
@@ -380,7 +354,7 @@ const V6_TABLE: &[V6] = &[
         "ORCHID (deprecated)",
         "RFC 4843",
     ),
-    v6(
+    entry(
         [0x2001, 0x20, 0, 0, 0, 0, 0, 0],
         28,
         true,
@@ -388,7 +362,7 @@ const V6_TABLE: &[V6] = &[
         "ORCHIDv2",
         "RFC 7343",
     ),
-    v6(
+    entry(
         [0x2001, 0x30, 0, 0, 0, 0, 0, 0],
         28,
         true,
@@ -396,7 +370,7 @@ const V6_TABLE: &[V6] = &[
         "drone remote identifiers",
         "RFC 9374",
     ),
-    v6(
+    entry(
         [0x2001, 0xdb8, 0, 0, 0, 0, 0, 0],
         32,
         false,
@@ -404,7 +378,7 @@ const V6_TABLE: &[V6] = &[
         "documentation",
         "RFC 3849",
     ),
-    v6(
+    entry(
         [0x2002, 0, 0, 0, 0, 0, 0, 0],
         16,
         false,
@@ -412,7 +386,7 @@ const V6_TABLE: &[V6] = &[
         "6to4",
         "RFC 3056",
     ),
-    v6(
+    entry(
         [0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0],
         48,
         true,
@@ -420,7 +394,7 @@ const V6_TABLE: &[V6] = &[
         "AS112 direct delegation",
         "RFC 7534",
     ),
-    v6(
+    entry(
         [0x3fff, 0, 0, 0, 0, 0, 0, 0],
         20,
         false,
@@ -428,7 +402,7 @@ const V6_TABLE: &[V6] = &[
         "documentation",
         "RFC 9637",
     ),
-    v6(
+    entry(
         [0x5f00, 0, 0, 0, 0, 0, 0, 0],
         16,
         false,
@@ -436,7 +410,7 @@ const V6_TABLE: &[V6] = &[
         "segment routing identifiers",
         "RFC 9602",
     ),
-    v6(
+    entry(
         [0xfc00, 0, 0, 0, 0, 0, 0, 0],
         7,
         false,
@@ -444,7 +418,7 @@ const V6_TABLE: &[V6] = &[
         "unique local",
         "RFC 4193",
     ),
-    v6(
+    entry(
         [0xfe80, 0, 0, 0, 0, 0, 0, 0],
         10,
         false,
@@ -452,7 +426,7 @@ const V6_TABLE: &[V6] = &[
         "link local",
         "RFC 4291",
     ),
-    v6(
+    entry(
         [0xfec0, 0, 0, 0, 0, 0, 0, 0],
         10,
         false,
@@ -460,7 +434,7 @@ const V6_TABLE: &[V6] = &[
         "site local (deprecated)",
         "RFC 3879",
     ),
-    v6(
+    entry(
         [0xff00, 0, 0, 0, 0, 0, 0, 0],
         8,
         false,
@@ -489,11 +463,8 @@ pub fn special(address: IpAddr) -> Option<&'static Special> {
 }
 
 fn special_v4(address: Ipv4Addr) -> Option<&'static Special> {
-    let bits = address.to_bits();
-    V4_TABLE
-        .iter()
-        .filter(|e| same_prefix_32(bits, u32::from_be_bytes(e.net), e.bits))
-        .max_by_key(|e| e.bits)
+    let bits = u128::from(address.to_bits());
+    longest(V4_TABLE, 32, bits, |net| u32::from_be_bytes(net).into())
         .filter(|e| !e.global)
         .map(|e| &e.special)
 }
@@ -504,11 +475,9 @@ fn special_v6(address: Ipv6Addr) -> Option<&'static Special> {
         let [.., a, b] = segments;
         return special_v4(Ipv4Addr::from_bits(u32::from(a) << 16 | u32::from(b)));
     }
-    let bits = address.to_bits();
-    let hit = V6_TABLE
-        .iter()
-        .filter(|e| same_prefix_128(bits, Ipv6Addr::from(e.net).to_bits(), e.bits))
-        .max_by_key(|e| e.bits);
+    let hit = longest(V6_TABLE, 128, address.to_bits(), |net| {
+        Ipv6Addr::from(net).to_bits()
+    });
     match hit {
         Some(e) if e.global => None,
         Some(e) => Some(&e.special),
@@ -517,12 +486,18 @@ fn special_v6(address: Ipv6Addr) -> Option<&'static Special> {
     }
 }
 
-fn same_prefix_32(a: u32, b: u32, bits: u32) -> bool {
-    (a ^ b).checked_shr(32 - bits).unwrap_or(0) == 0
-}
-
-fn same_prefix_128(a: u128, b: u128, bits: u32) -> bool {
-    (a ^ b).checked_shr(128 - bits).unwrap_or(0) == 0
+/// The entry with the longest prefix of an address of `width` bits.
+fn longest<N: Copy>(
+    table: &'static [Entry<N>],
+    width: u32,
+    address: u128,
+    bits_of: impl Fn(N) -> u128,
+) -> Option<&'static Entry<N>> {
+    let apart = |e: &Entry<N>| (address ^ bits_of(e.net)).checked_shr(width - e.bits);
+    table
+        .iter()
+        .filter(|e| apart(e).unwrap_or(0) == 0)
+        .max_by_key(|e| e.bits)
 }
 
 #[cfg(test)]

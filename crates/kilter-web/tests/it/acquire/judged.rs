@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use kilter_web::FailureCode;
-use kilter_web::acquire::{Client, GetOptions, Settings, SystemResolver, Upstream};
+use kilter_web::acquire::{
+    Client, Fetched, GetOptions, Resolve, Settings, SystemResolver, Upstream,
+};
 use kilter_web::address::AddressPolicy;
+use kilter_web::{Failure, FailureCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{own_client, settings};
@@ -37,6 +39,30 @@ fn notations(port: u16) -> Vec<String> {
     .iter()
     .map(|host| format!("http://{host}:{port}/secret"))
     .collect()
+}
+
+async fn get(client: &Client, url: &str) -> Result<Fetched, Failure> {
+    client.get(url, &GetOptions::default()).await
+}
+
+/// Asks for a URL that the policy must refuse.
+async fn refused(client: &Client, url: &str) {
+    let failure = get(client, url).await.expect_err(url);
+    assert_eq!(
+        failure.code,
+        FailureCode::PrivateUrlBlocked,
+        "{url}: {failure}"
+    );
+    assert!(!failure.retryable);
+}
+
+/// A client of the public policy on these answers, as on the open internet.
+fn public_client(resolver: Arc<dyn Resolve>) -> Client {
+    Client::new(Settings {
+        resolver,
+        ..settings(AddressPolicy::public())
+    })
+    .expect("a client")
 }
 
 fn names() -> Arc<Names> {
@@ -84,38 +110,15 @@ async fn no_redirect_and_no_refresh_reaches_a_forbidden_server() {
             "header",
             "relative",
         ] {
-            let failure = client
-                .get(
-                    &site.url(&format!("/own/{way}/{n}")),
-                    &GetOptions::default(),
-                )
-                .await
-                .expect_err(url);
-            assert_eq!(
-                failure.code,
-                FailureCode::PrivateUrlBlocked,
-                "{way} to {url}: {failure}"
-            );
+            refused(&client, &site.url(&format!("/own/{way}/{n}"))).await;
             cases += 1;
         }
-        let failure = client
-            .get(url, &GetOptions::default())
-            .await
-            .expect_err(url);
-        assert_eq!(
-            failure.code,
-            FailureCode::PrivateUrlBlocked,
-            "{url}: {failure}"
-        );
-        assert!(!failure.retryable);
+        refused(&client, url).await;
         cases += 1;
     }
     assert_eq!(forbidden.touched(), 0, "a forbidden server was reached");
     assert!(
-        client
-            .get(&site.url("/own/end/0"), &GetOptions::default())
-            .await
-            .is_ok(),
+        get(&client, &site.url("/own/end/0")).await.is_ok(),
         "the own page can be read"
     );
     assert!(cases >= 120, "{cases} cases");
@@ -131,11 +134,7 @@ async fn a_redirect_leaves_the_own_origins_exception() {
     .await;
     let client = own_client(&site, names());
     for path in ["/own/out", "/own/dots"] {
-        let failure = client
-            .get(&site.url(path), &GetOptions::default())
-            .await
-            .expect_err(path);
-        assert_eq!(failure.code, FailureCode::PrivateUrlBlocked);
+        refused(&client, &site.url(path)).await;
     }
     assert_eq!(site.paths(), ["/own/out", "/own/dots"]);
 }
@@ -153,10 +152,7 @@ async fn other_schemes_are_not_followed() {
     .await;
     let client = own_client(&site, names());
     for path in ["/own/file", "/own/ftp", "/own/data", "/own/bad"] {
-        let failure = client
-            .get(&site.url(path), &GetOptions::default())
-            .await
-            .expect_err(path);
+        let failure = get(&client, &site.url(path)).await.expect_err(path);
         assert_eq!(failure.code, FailureCode::InvalidUrl, "{path}: {failure}");
     }
 }
@@ -172,10 +168,7 @@ async fn a_name_is_looked_up_once_a_hop_and_only_the_judged_answer_is_used() {
     })
     .expect("a client");
     let url = format!("http://site.example:{}/", site.addr.port());
-    let got = client
-        .get(&url, &GetOptions::default())
-        .await
-        .expect("a page");
+    let got = get(&client, &url).await.expect("a page");
     assert_eq!(got.peer.to_string(), "127.0.0.1");
     assert_eq!(names.questions.lock().expect("the log").len(), 1);
     assert_eq!(
@@ -225,10 +218,7 @@ async fn an_operators_proxy_is_asked_for_judged_addresses_and_never_for_names() 
         ..settings(AddressPolicy::public())
     })
     .expect("a client");
-    let got = client
-        .get("http://site.example/", &GetOptions::default())
-        .await
-        .expect("a page");
+    let got = get(&client, "http://site.example/").await.expect("a page");
     assert_eq!(&got.body[..], b"through");
     for url in [
         "http://inside.example/",
@@ -236,11 +226,7 @@ async fn an_operators_proxy_is_asked_for_judged_addresses_and_never_for_names() 
         "http://0x7f.1/",
         "http://localhost/",
     ] {
-        let failure = client
-            .get(url, &GetOptions::default())
-            .await
-            .expect_err(url);
-        assert_eq!(failure.code, FailureCode::PrivateUrlBlocked, "{url}");
+        refused(&client, url).await;
     }
     let asked = asked.lock().expect("the log");
     assert_eq!(
@@ -289,42 +275,27 @@ fn rebinding_between_two_hops_is_refused() {
                 ("six.example", &[&["2606:2800:220:1::34"]]),
                 ("nat.example", &[&["64:ff9b::a00:5"]]),
             ]);
-            let client = Client::new(Settings {
-                resolver: names,
-                ..settings(AddressPolicy::public())
-            })
-            .expect("a client");
+            let client = public_client(names);
             for _ in 0..2 {
-                let got = client
-                    .get("http://good.example/again", &GetOptions::default())
+                let got = get(&client, "http://good.example/again")
                     .await
                     .expect("public");
                 assert_eq!(&got.body[..], b"public");
             }
-            let got = client
-                .get("http://93.184.216.34/", &GetOptions::default())
+            let got = get(&client, "http://93.184.216.34/")
                 .await
                 .expect("a public literal");
             assert_eq!(got.peer.to_string(), "93.184.216.34");
             let _six = Site::at("[2606:2800:220:1::34]:80", None, |_| page("six")).await;
             assert_eq!(
-                &client
-                    .get("http://six.example/", &GetOptions::default())
+                &get(&client, "http://six.example/")
                     .await
                     .expect("public")
                     .body[..],
                 b"six"
             );
             for host in ["rebind.example", "slow-rebind.example", "nat.example"] {
-                let failure = client
-                    .get(&format!("http://{host}/again"), &GetOptions::default())
-                    .await
-                    .expect_err(host);
-                assert_eq!(
-                    failure.code,
-                    FailureCode::PrivateUrlBlocked,
-                    "{host}: {failure}"
-                );
+                refused(&client, &format!("http://{host}/again")).await;
             }
             let touched: usize = secret.iter().map(Site::touched).sum();
             assert_eq!(touched, 0, "a forbidden server was reached");
@@ -347,15 +318,8 @@ fn the_machines_own_resolver_is_judged_too() {
                 _ => page("public"),
             })
             .await;
-            let client = Client::new(Settings {
-                resolver: Arc::new(SystemResolver),
-                ..settings(AddressPolicy::public())
-            })
-            .expect("a client");
-            let got = client
-                .get("http://site.example/", &GetOptions::default())
-                .await
-                .expect("public");
+            let client = public_client(Arc::new(SystemResolver));
+            let got = get(&client, "http://site.example/").await.expect("public");
             assert_eq!(&got.body[..], b"public");
             for url in [
                 "http://mixed.example/",
@@ -367,18 +331,9 @@ fn the_machines_own_resolver_is_judged_too() {
                 "http://192.168.7.7/",
                 "http://10.0.0.5/",
             ] {
-                let failure = client
-                    .get(url, &GetOptions::default())
-                    .await
-                    .expect_err(url);
-                assert_eq!(
-                    failure.code,
-                    FailureCode::PrivateUrlBlocked,
-                    "{url}: {failure}"
-                );
+                refused(&client, url).await;
             }
-            let failure = client
-                .get("http://nowhere.example/", &GetOptions::default())
+            let failure = get(&client, "http://nowhere.example/")
                 .await
                 .expect_err("no such name");
             assert_eq!(failure.code, FailureCode::DnsError);
