@@ -1,12 +1,37 @@
 //! Typed fields of a page by a playbook's schema.
 
-use serde::Serialize;
+use regex::RegexBuilder;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::block;
+use crate::dom::select::Selector;
+use crate::dom::{Document, NodeId, fold};
 use crate::failure::{Failure, FailureCode};
 use crate::hash::{prefixed, sha256};
 use crate::playbook::{Field, Playbook};
+use crate::receipt::Content;
 use crate::receipt::jcs::canonical;
+
+/// Values of one field at most.
+const VALUES: usize = 1_000;
+/// Characters of one value at most.
+const LENGTH: usize = 10_000;
+/// Bytes that a playbook's pattern may take when it is made ready.
+const PATTERN: usize = 1 << 20;
+
+/// What is asked: the arguments of `extract_knowledge`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnowledgeRequest {
+    /// The page.
+    pub url: String,
+    /// How it is fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend_policy: Option<String>,
+    /// Name of a session profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_profile: Option<String>,
+}
 
 /// One value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,6 +63,68 @@ pub struct Knowledge {
     pub confidence: f64,
     /// Hash of the facts, for the receipt that signs them.
     pub facts_hash: String,
+}
+
+impl Knowledge {
+    /// What a receipt of the facts states: their hash stands where that of a page's Markdown would.
+    pub fn content(&self) -> Content {
+        Content {
+            content_hash: self.facts_hash.clone(),
+            confidence: Some(self.confidence),
+            ..Content::default()
+        }
+    }
+}
+
+/// Extracts the fields that a playbook has for a page. Addresses are absolute; a pattern gives its first group, or all that
+/// it matches.
+///
+/// # Errors
+/// Those of [`extract`].
+pub fn of_page(book: &Playbook, doc: &Document, url: &url::Url) -> Result<Knowledge, Failure> {
+    let base = block::base_of(doc, Some(url.as_str()));
+    extract(book, url.path(), |field| {
+        let Ok(selector) = Selector::parse(&field.selector) else {
+            return Vec::new();
+        };
+        let pattern = pattern(field);
+        let one = |id: NodeId| {
+            let text = || fold(&doc.text_of(id));
+            let value = match field.attr.as_str() {
+                "" | "text" => text(),
+                "regex" => {
+                    let text = text();
+                    let found = pattern.as_ref()?.captures(&text)?;
+                    found.get(1).or_else(|| found.get(0))?.as_str().to_owned()
+                }
+                name => {
+                    let value = doc.attr(id, name)?.trim();
+                    match (&base, name) {
+                        (Some(base), "href" | "src" | "action" | "poster") => {
+                            base.join(value).ok()?.to_string()
+                        }
+                        _ => value.to_owned(),
+                    }
+                }
+            };
+            Some(value.chars().take(LENGTH).collect())
+        };
+        selector
+            .all(doc, NodeId::ROOT)
+            .filter_map(one)
+            .filter(|v: &String| !v.is_empty())
+            .take(VALUES)
+            .collect()
+    })
+}
+
+/// The pattern of a field, where it has one that can be read. Patterns take time in proportion to the text.
+pub(crate) fn pattern(field: &Field) -> Option<regex::Regex> {
+    (field.attr == "regex").then_some(())?;
+    RegexBuilder::new(field.value.as_deref()?)
+        .size_limit(PATTERN)
+        .build()
+        .ok()
 }
 
 /// Extracts the fields that a playbook has for a path. `find` gives the values of a field on the page, in order.

@@ -4,6 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::document::{Playbook, WAIT_MAX_MS, is_secret_like};
+use crate::dom::select::Selector;
+use crate::knowledge::pattern;
 
 /// Longest document, in bytes.
 pub const LONGEST: usize = 256 << 10;
@@ -198,6 +200,13 @@ fn look(book: &Playbook, say: &mut impl FnMut(Severity, &str, &'static str, Stri
             );
         }
     }
+    let all = selectors.iter().enumerate();
+    let content = all.map(|(i, s)| (format!("extract.contentSelectors[{i}]"), s));
+    let all = book.extract.drop_selectors.iter().enumerate();
+    let dropped = all.map(|(i, s)| (format!("extract.dropSelectors[{i}]"), s));
+    for (field, selector) in content.chain(dropped) {
+        unreadable(&field, selector, say);
+    }
     if let Some(backend) = &book.routing.preferred_backend
         && !["http", "browser", "http_then_browser", "http-then-browser"]
             .contains(&backend.as_str())
@@ -245,6 +254,16 @@ fn look(book: &Playbook, say: &mut impl FnMut(Severity, &str, &'static str, Stri
                     "the field has no selector".to_owned(),
                 );
             }
+            let field_path = format!("knowledge_schema.{class}.{name}");
+            unreadable(&field_path, &field.selector, say);
+            if field.attr == "regex" && pattern(field).is_none() {
+                say(
+                    Warning,
+                    &field_path,
+                    "bad_pattern",
+                    "`value` is no pattern that can be read".to_owned(),
+                );
+            }
         }
     }
     if book.meta.title.trim().is_empty() {
@@ -266,6 +285,20 @@ fn look(book: &Playbook, say: &mut impl FnMut(Severity, &str, &'static str, Stri
             "missing",
             "there are no notes for whoever reads with it".to_owned(),
         );
+    }
+}
+
+/// Says that a selector finds nothing, because it cannot be read.
+fn unreadable(
+    field: &str,
+    selector: &str,
+    say: &mut impl FnMut(Severity, &str, &'static str, String),
+) {
+    if selector.trim().is_empty() {
+        return;
+    }
+    if let Err(e) = Selector::parse(selector) {
+        say(Severity::Warning, field, "bad_selector", e.to_string());
     }
 }
 

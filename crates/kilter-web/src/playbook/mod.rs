@@ -1,7 +1,7 @@
 //! Playbooks: how one site is read, kept as documents.
 //!
 //! [`lint::parse`] is the only parser: what lint calls broken is what [`gate::admit`] refuses and [`resolve::Shelf`]
-//! leaves out. Only [`heal::heal`] and [`save::save`] fetch, by the opener that they are given; what they do with the page
+//! leaves out. Only [`heal::heal`], [`save::save`] and [`site::find`] fetch, by what they are given; what they do with the page
 //! is in functions that do not.
 
 pub mod anchors;
@@ -12,6 +12,7 @@ pub mod lint;
 pub mod resolve;
 pub mod save;
 pub mod signature;
+pub mod site;
 pub mod skeleton;
 
 pub use document::{Field, Playbook};
@@ -19,3 +20,4 @@ pub use heal::{HealRequest, Healed, heal};
 pub use lint::{Grade, Lint, lint};
 pub use resolve::{Shelf, Source, Tier, resolve};
 pub use save::{SaveRequest, Saved, save};
+pub use site::{ResolveRequest, find};

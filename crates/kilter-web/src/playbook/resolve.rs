@@ -1,12 +1,14 @@
 //! Which playbook holds for a URL: by host, the nearer tier before the farther one.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::document::{Lesson, Playbook, redact};
+use super::document::{Field, Genome, Lesson, Playbook, redact};
 use super::lint::{Grade, LONGEST, parse};
 use super::signature::{Signature, signature};
+use super::site::GenomeFetch;
 use crate::failure::{Failure, FailureCode};
 use crate::receipt::PublicKey;
 
@@ -178,6 +180,18 @@ pub struct Resolved {
     /// Names of the fields that can be extracted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub knowledge_fields: Vec<String>,
+    /// The fields of that class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub knowledge_schema: Option<BTreeMap<String, Field>>,
+    /// What kinds of page the site has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub genome: Option<Genome>,
+    /// How asking the site went, where it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub genome_fetch: Option<GenomeFetch>,
+    /// What the caller may not understand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema_version_warning: Option<String>,
     /// The last ten lessons, of the local tier only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lessons: Option<Vec<Lesson>>,
@@ -229,6 +243,10 @@ pub fn resolve(
             .fields(class)
             .map(|(_, f)| f.keys().cloned().collect())
             .unwrap_or_default(),
+        knowledge_schema: book.fields(class).map(|(_, f)| f.clone()),
+        genome: book.genome.clone(),
+        genome_fetch: None,
+        schema_version_warning: None,
         lessons: (lessons && held.tier == Tier::Local).then(|| {
             book.lessons
                 .iter()

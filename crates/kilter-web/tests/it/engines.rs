@@ -3,18 +3,19 @@
 use kilter_core::Timestamp;
 use kilter_web::batch::{Batches, Job};
 use kilter_web::digest::{Item, assemble, wanted};
+use kilter_web::dom::Document;
 use kilter_web::focus::FocusStatus;
 use kilter_web::hash::content_hash;
-use kilter_web::knowledge::extract;
+use kilter_web::knowledge::{extract, of_page};
 use kilter_web::playbook::Playbook;
-use kilter_web::receipt::{Verdict, history};
+use kilter_web::receipt::{Verdict, extraction, history, verify};
 use kilter_web::store::{Store, StoreError};
 use kilter_web::vantage::{Atlas, Consensus, HOSTS_MAX, Seen, crosscheck};
 use kilter_web::watch::{STATES_MAX, chain, look, store};
 use kilter_web::{Block, BlockKind, Failure, FailureCode};
 use serde_json::{Value, json};
 
-use crate::receipt::{block, blocks, keys, signer};
+use crate::receipt::{block, blocks, keys, read, signer};
 
 const HOUR: u64 = 3_600_000;
 
@@ -84,6 +85,64 @@ fn knowledge_has_a_confidence_and_rows() {
     assert_eq!(
         extract(&Playbook::default(), "/", find).unwrap_err().code,
         FailureCode::KnowledgeSchemaMissing
+    );
+}
+
+#[test]
+fn fields_are_found_on_the_page_itself() {
+    let doc = Document::parse(
+        "<base href='https://tides.test/charts/'><main><h1> Lindau  <b>harbour</b></h1>\
+         <p class=note>Depth: 7.5 m at low water</p><a class=map href='lindau.png'>map</a>\
+         <table><tr><td class=h>06:12<td class=l>00:01<tr><td class=h>18:40<td class=l>12:20</table>\
+         <time datetime='2026-12-01'>today</time></main>",
+    );
+    let mut book = book();
+    let fields = book.knowledge_schema.get_mut("station").unwrap();
+    for (name, field) in [
+        (
+            "depth",
+            json!({"selector": ".note", "attr": "regex", "value": "([0-9.]+) m"}),
+        ),
+        (
+            "unit",
+            json!({"selector": ".note", "attr": "regex", "value": "Depth"}),
+        ),
+        ("map", json!({"selector": "a.map", "attr": "href"})),
+        ("day", json!({"selector": "time", "attr": "datetime"})),
+        ("broken", json!({"selector": "p >"})),
+        (
+            "endless",
+            json!({"selector": ".note", "attr": "regex", "value": "("}),
+        ),
+    ] {
+        fields.insert(name.to_owned(), serde_json::from_value(field).unwrap());
+    }
+    let url = url::Url::parse("https://tides.test/station/7").unwrap();
+    let got = of_page(&book, &doc, &url).unwrap();
+    let value = |name: &str| {
+        got.facts
+            .iter()
+            .find(|f| f.name == name)
+            .map(|f| f.value.as_str())
+    };
+    assert_eq!(value("name"), Some("Lindau harbour"));
+    assert_eq!(value("depth"), Some("7.5"));
+    assert_eq!(value("unit"), Some("Depth"));
+    assert_eq!(value("map"), Some("https://tides.test/charts/lindau.png"));
+    assert_eq!(value("day"), Some("2026-12-01"));
+    assert_eq!(got.missing, ["broken", "endless"]);
+    assert_eq!(got.rows[1], json!({"high": "18:40", "low": "12:20"}));
+    // A receipt of the facts is a receipt.
+    let receipt = extraction(&read(), &got.content(), &signer()).unwrap();
+    let given = verify::from_value(&receipt).unwrap();
+    assert!(verify::offline(&given, None, &keys()).verdict.is_good());
+    assert_eq!(receipt["signed"]["contentHash"], got.facts_hash.as_str());
+    // Lint says what finds nothing, and why.
+    let said = kilter_web::playbook::lint(&serde_json::to_string(&book).unwrap());
+    let codes: Vec<&str> = said.issues.iter().map(|i| i.code).collect();
+    assert!(
+        codes.contains(&"bad_selector") && codes.contains(&"bad_pattern"),
+        "{codes:?}"
     );
 }
 

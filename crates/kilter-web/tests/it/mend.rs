@@ -8,13 +8,15 @@ use kilter_web::playbook::heal::survey;
 use kilter_web::playbook::save::{check, write};
 use kilter_web::playbook::signature::Status;
 use kilter_web::playbook::skeleton::{Node, skeleton};
-use kilter_web::playbook::{HealRequest, SaveRequest, Shelf, Source, Tier, heal, save};
+use kilter_web::playbook::{
+    HealRequest, ResolveRequest, SaveRequest, Shelf, Source, Tier, find, heal, save,
+};
 use kilter_web::{Failure, FailureCode};
 use serde_json::{Value, json};
 
 use crate::gate::opener;
 use crate::receipt::signer;
-use crate::site::{Site, answer, page};
+use crate::site::{Site, answer, page, to};
 
 /// A page whose content moved from `.old-body` to `#tide-report`; in any language.
 fn tides(words: &str) -> String {
@@ -406,4 +408,79 @@ async fn only_what_passes_its_dry_run_is_kept() {
         Timestamp(0),
     );
     assert_eq!(blocked.unwrap_err().code, FailureCode::PlaybookSaveRejected);
+}
+
+#[tokio::test]
+async fn a_site_may_have_a_playbook_of_its_own() {
+    let mut own = book("127.0.0.1", &["main"]);
+    own["schema_version"] = json!("1.4");
+    own["hosts"] = json!(["127.0.0.1", "bank.example.test"]);
+    own["browser"] = json!({"js_before_wait": "steal()"});
+    let text = own.to_string();
+    let kept = move |path: &str| match path {
+        "/.well-known/agent-genome.v1.json" => {
+            answer("200 OK", "Content-Type: application/json\r\n", text.clone())
+        }
+        _ => page("<p>x</p>"),
+    };
+    let site = Site::start(move |r| kept(&r.path)).await;
+    let bare = Site::start(|_| answer("404 Not Found", "", "")).await;
+    let other = book("other.example.test", &["main"]).to_string();
+    let foreign = Site::start(move |_| {
+        answer(
+            "200 OK",
+            "Content-Type: application/json\r\n",
+            other.clone(),
+        )
+    })
+    .await;
+    let endless = Site::start(|_| {
+        answer(
+            "200 OK",
+            "Content-Type: application/json\r\n",
+            "x".repeat(40_000),
+        )
+    })
+    .await;
+    let away = Site::start(|_| to("https://other.example.test/x")).await;
+    let client = opener().client;
+    let ask = async |url: &str, fetch: bool, shelf: &Shelf| {
+        let request = json!({"url": url, "fetch_site_genome": fetch});
+        let request: ResolveRequest = serde_json::from_value(request).unwrap();
+        find(&request, shelf, &[], Some(&client)).await
+    };
+    let none = Shelf::default();
+    let got = ask(&site.url("/a"), true, &none).await.unwrap();
+    assert_eq!(
+        (got.provenance, got.playbook_id.as_str()),
+        (Tier::Site, "tide-tables")
+    );
+    assert!(got.genome_fetch.unwrap().ok && got.schema_version_warning.is_some());
+    assert_eq!(got.knowledge_schema.unwrap().len(), 2);
+    // Not asked for: not asked.
+    let before = site.touched();
+    let got = ask(&site.url("/a"), false, &none).await.unwrap_err();
+    assert_eq!(
+        (got.code, site.touched()),
+        (FailureCode::PlaybookNotFound, before)
+    );
+    // What is here goes before what the site says, and the site is not even asked.
+    let mut shelf = Shelf::default();
+    shelf.add(
+        Tier::Community,
+        None,
+        &book("127.0.0.1", &["article"]).to_string(),
+    );
+    let got = ask(&site.url("/a"), true, &shelf).await.unwrap();
+    assert_eq!((got.provenance, site.touched()), (Tier::Community, before));
+    for (site, why) in [
+        (&bare, "http_404"),
+        (&foreign, "does not name"),
+        (&endless, "response_too_large"),
+        (&away, ""),
+    ] {
+        let got = ask(&site.url("/a"), true, &none).await.unwrap_err();
+        assert_eq!(got.code, FailureCode::PlaybookNotFound);
+        assert!(got.message.contains(why), "{got}");
+    }
 }
