@@ -78,6 +78,7 @@ pub const VERIFY: Tool = Tool {
         ("keyId", Sort::Text),
         ("url", Sort::Text),
         ("ts", Sort::Text),
+        ("anchor", Sort::Object),
         ("live", Sort::Object),
         ("proof", Sort::Object),
     ],

@@ -68,7 +68,9 @@ pub(super) async fn attest(engines: &Engines, call: &Call<'_>) -> Result<Value, 
         };
         let mut row = match &done.outcome {
             Ok(reading) => {
-                let attested = claim::attest(claim, &reading.page.blocks, reading.complete);
+                let judge = engines.judge.as_ref().map(|j| j as &dyn claim::Judge);
+                let blocks = &reading.page.blocks;
+                let attested = claim::attest_with(claim, blocks, reading.complete, judge).await;
                 let mut row = json!(attested);
                 if let Some(receipt) = &reading.receipt {
                     row["receipt"] = receipt.clone();

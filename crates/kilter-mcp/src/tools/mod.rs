@@ -33,6 +33,7 @@ use kilter_core::Clock;
 use kilter_web::FailureCode;
 use kilter_web::acquire::{Client, Settings};
 use kilter_web::address::{AddressPolicy, OwnOrigin};
+use kilter_web::claim::ChatJudge;
 use kilter_web::format::pdf::PdfChild;
 use kilter_web::playbook::{Shelf, Source};
 use kilter_web::reading::{Operator, Reader};
@@ -91,6 +92,7 @@ pub struct Engines {
     playbooks: Vec<Source>,
     providers: Vec<Provider>,
     provider_client: Client,
+    judge: Option<ChatJudge>,
     canary: Arc<Canary>,
     origin: Option<Origin>,
     sessions: Sessions,
@@ -130,7 +132,7 @@ impl Engines {
             .map(|o| OwnOrigin::new(o.address(), crate::canary::serve::PREFIX));
         let opener = setup.operator.opener(setup.pdf, own)?;
         let signs = setup.operator.receipts != Some(false);
-        let keys = KeyStore::open(&setup.state, signs);
+        let keys = KeyStore::open(&setup.state, signs).locked_by(|name| std::env::var(name).ok());
         // Providers have the operator's addresses; no caller can name one.
         let provider_client = Client::new(Settings {
             policy: AddressPolicy::public().allow_private(),
@@ -138,7 +140,10 @@ impl Engines {
         })?;
         let engines = Arc::new(Self {
             client: opener.client.clone(),
-            reader: Reader::new(opener, signs.then(|| keys.clone()), setup.clock.clone()),
+            judge: setup.operator.claim_judge(&provider_client)?,
+            reader: setup
+                .operator
+                .reader(opener, signs.then(|| keys.clone()), setup.clock.clone()),
             clock: setup.clock,
             robots: RobotsGate::default(),
             keys,

@@ -43,14 +43,14 @@ impl Drop for Closing {
     }
 }
 
-/// Sends one GET, or a POST of JSON. `target` is the judgement of `url`.
+/// Sends one GET, or a POST of a body with its type. `target` is the judgement of `url`.
 pub(crate) async fn ask(
     client: &Client,
     url: &Url,
     target: &Target,
     extra: HeaderMap,
     cookie: Option<String>,
-    json: Option<Bytes>,
+    sent: Option<(HeaderValue, Bytes)>,
 ) -> Result<Answer, Failure> {
     let limits = client.limits();
     let pinned = dial::pin(client.policy(), client.resolver(), target).await?;
@@ -71,7 +71,7 @@ pub(crate) async fn ask(
         .map_err(|e| of_hyper(url, &e, limits))?;
     let task = tokio::spawn(connection);
     let closing = Closing(task.abort_handle());
-    let request = request(client, url, extra, cookie, json)?;
+    let request = request(client, url, extra, cookie, sent)?;
     let response = sender
         .send_request(request)
         .await
@@ -91,7 +91,7 @@ fn request(
     url: &Url,
     extra: HeaderMap,
     cookie: Option<String>,
-    json: Option<Bytes>,
+    sent: Option<(HeaderValue, Bytes)>,
 ) -> Result<Request<Full<Bytes>>, Failure> {
     let bad = |e: &dyn std::fmt::Display| {
         Failure::new(
@@ -101,18 +101,14 @@ fn request(
     };
     let path = &url[Position::BeforePath..Position::AfterQuery];
     let host = &url[Position::BeforeHost..Position::AfterPort];
-    let posts = json.is_some();
-    let begun = if posts {
-        Request::post(path)
-    } else {
-        Request::get(path)
+    let (begun, content_type, body) = match sent {
+        Some((content_type, body)) => (Request::post(path), Some(content_type), body),
+        None => (Request::get(path), None, Bytes::new()),
     };
-    let mut request = begun
-        .body(Full::new(json.unwrap_or_default()))
-        .map_err(|e| bad(&e))?;
+    let mut request = begun.body(Full::new(body)).map_err(|e| bad(&e))?;
     let headers = request.headers_mut();
-    if posts {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(content_type) = content_type {
+        headers.insert(CONTENT_TYPE, content_type);
     }
     headers.insert(HOST, HeaderValue::from_str(host).map_err(|e| bad(&e))?);
     headers.insert(USER_AGENT, client.user_agent().clone());

@@ -276,19 +276,27 @@ impl Client {
         headers: &ExtraHeaders,
         json: Vec<u8>,
     ) -> Result<Fetched, Failure> {
+        self.post(url, headers, "application/json", json).await
+    }
+
+    /// Sends a body of the given type to a service, and reads its answer, whatever its type. Nothing is followed.
+    ///
+    /// # Errors
+    /// The codes of acquisition.
+    pub async fn post(
+        &self,
+        url: &str,
+        headers: &ExtraHeaders,
+        content_type: &'static str,
+        body: Vec<u8>,
+    ) -> Result<Fetched, Failure> {
         let limit = self.shared.limits.total;
         let exchange = async {
             let (url, target) = self.shared.policy.parse(url)?;
-            let answer = hop::ask(
-                self,
-                &url,
-                &target,
-                headers.map().clone(),
-                None,
-                Some(json.into()),
-            )
-            .await?;
-            self.finish(&url, &url, answer, Vec::new()).await
+            let sent = (HeaderValue::from_static(content_type), body.into());
+            let extra = headers.map().clone();
+            let answer = hop::ask(self, &url, &target, extra, None, Some(sent)).await?;
+            self.read(&url, &url, answer, Vec::new()).await
         };
         tokio::time::timeout(limit, exchange)
             .await
@@ -385,11 +393,21 @@ impl Client {
         answer: hop::Answer,
         hops: Vec<Hop>,
     ) -> Result<Fetched, Failure> {
-        let status = answer.status.as_u16();
-        let (headers, peer) = (answer.headers.clone(), answer.peer.ip());
-        if status < 300 {
+        if answer.status.as_u16() < 300 {
             format::sniff::refuse_by_type(answer.header(&CONTENT_TYPE), url)?;
         }
+        self.read(requested, url, answer, hops).await
+    }
+
+    async fn read(
+        &self,
+        requested: &Url,
+        url: &Url,
+        answer: hop::Answer,
+        hops: Vec<Hop>,
+    ) -> Result<Fetched, Failure> {
+        let status = answer.status.as_u16();
+        let (headers, peer) = (answer.headers.clone(), answer.peer.ip());
         let body = answer.read(url, &self.shared.limits).await?;
         Ok(Fetched {
             requested: requested.clone(),

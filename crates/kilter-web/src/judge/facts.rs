@@ -109,7 +109,7 @@ pub struct Tree {
     pub forms: Vec<Form>,
     /// `src` of scripts and frames, `action` of forms, and the marks of known doors in scripts of the page itself.
     pub sources: Vec<String>,
-    /// `id`s, classes, and names of elements that HTML does not have.
+    /// Those ids, classes and names of elements that known doors have.
     pub names: Vec<String>,
     /// Whether an element that is called a paywall shows something, with something to press in it.
     pub barrier: bool,

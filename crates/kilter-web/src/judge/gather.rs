@@ -1,8 +1,6 @@
 //! The facts of a judgement, from the tree: one walk in document order, by kinds, places and names of elements. No word
 //! of the page's running text is looked at, so the same page in another language gives the same facts.
 
-use std::collections::HashSet;
-
 use super::facts::{Form, Tree};
 use super::marks;
 use crate::block::is_block;
@@ -46,8 +44,8 @@ const UNFILLED: usize = 40;
 const ICON: u32 = 64;
 /// Weight of a character that is a syllable or a word by itself, in Latin letters.
 const DENSE: usize = 3;
-/// Names that are kept; a page with more is no door.
-const NAMES: usize = 8_192;
+/// Addresses that are kept; a page with more is no door.
+const SOURCES: usize = 4_096;
 
 /// What is known of a place from what stands above it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,7 +67,6 @@ struct Walk<'d> {
     doc: &'d Document,
     unseen: Unseen,
     tree: Tree,
-    names: HashSet<&'d str>,
     /// Fields that stand in no form: what scripts send is a form all the same.
     loose: Form,
     last_block: Option<NodeId>,
@@ -82,7 +79,6 @@ pub fn gather(doc: &Document) -> Tree {
         doc,
         unseen: Unseen::of(doc),
         tree: Tree::default(),
-        names: HashSet::new(),
         loose: Form::default(),
         last_block: None,
         has_h1: false,
@@ -106,8 +102,6 @@ pub fn gather(doc: &Document) -> Tree {
     if walk.loose.passwords > 0 {
         tree.forms.push(walk.loose);
     }
-    tree.names = walk.names.into_iter().map(str::to_owned).collect();
-    tree.names.sort_unstable();
     tree
 }
 
@@ -131,7 +125,7 @@ fn weight(text: &str) -> usize {
     sum
 }
 
-impl<'d> Walk<'d> {
+impl Walk<'_> {
     fn text(&mut self, text: &str, place: Place) {
         let chars = weight(text);
         if chars == 0 || place.unseen {
@@ -153,7 +147,7 @@ impl<'d> Walk<'d> {
         }
     }
 
-    fn element(&mut self, id: NodeId, e: &'d Element, above: Place) -> Place {
+    fn element(&mut self, id: NodeId, e: &Element, above: Place) -> Place {
         let mut here = above;
         let tag = e.tag();
         let attr = |name: &str| e.attr(name).unwrap_or_default();
@@ -245,13 +239,13 @@ impl<'d> Walk<'d> {
         })
     }
 
-    fn name(&mut self, e: &'d Element) {
-        if self.names.len() < NAMES {
-            self.names.extend(e.attr("id"));
-            self.names.extend(e.classes());
-            // An element of a maker's own is a name, too.
-            if e.tag().contains('-') {
-                self.names.insert(e.tag());
+    fn name(&mut self, e: &Element) {
+        // An element of a maker's own is a name, too.
+        let own = Some(e.tag()).filter(|t| t.contains('-'));
+        let called = e.attr("id").into_iter().chain(e.classes()).chain(own);
+        for name in called.filter(|n| marks::known(n)) {
+            if !self.tree.names.iter().any(|held| held == name) {
+                self.tree.names.push(name.to_owned());
             }
         }
     }
@@ -310,7 +304,7 @@ impl<'d> Walk<'d> {
     }
 
     fn source(&mut self, source: &str) {
-        if !source.is_empty() && self.tree.sources.len() < NAMES {
+        if !source.is_empty() && self.tree.sources.len() < SOURCES {
             self.tree.sources.push(source.chars().take(500).collect());
         }
     }
@@ -408,15 +402,9 @@ impl<'d> Walk<'d> {
 
 /// Whether the element's names say that it asks for a consent: it stands before every page of a site.
 fn asks_consent(e: &Element) -> bool {
-    let words = ["cookie", "consent", "gdpr"];
     let names = [e.attr("id"), e.attr("class")];
-    names.into_iter().flatten().any(|name| {
-        let name = name.as_bytes();
-        words.iter().any(|w| {
-            name.windows(w.len())
-                .any(|part| part.eq_ignore_ascii_case(w.as_bytes()))
-        })
-    })
+    let mut words = ["cookie", "consent", "gdpr"].iter();
+    words.any(|w| names.into_iter().flatten().any(|name| marks::has(name, w)))
 }
 
 /// `isAccessibleForFree` anywhere in structured data, the outermost first.

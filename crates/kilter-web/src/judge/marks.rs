@@ -121,21 +121,37 @@ pub(super) const INLINE: &[&str] = &[
     "TencentCaptcha",
 ];
 
+/// Whether a maker's door has an element of this name.
+pub(super) fn known(name: &str) -> bool {
+    MAKERS.iter().any(|maker| maker.names.contains(&name))
+}
+
+/// Whether a text has a word, in whatever case. The word is in lower case.
+pub(super) fn has(text: &str, word: &str) -> bool {
+    text.as_bytes()
+        .windows(word.len())
+        .any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// Names of barriers that are one word.
+const BARRIERS: [&str; 4] = ["paywall", "regwall", "paygate", "meterwall"];
+/// Those of makers.
+const OFFERS: [&str; 3] = ["piano-offer", "tp-modal", "tp-container-inner"];
+
 /// Whether an id or a class calls its element a barrier: `paywall`, `article-paywall`, `c-regwall__inner`, but not
 /// `no-paywall`.
 pub(super) fn barrier(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    if matches!(
-        name.as_str(),
-        "piano-offer" | "tp-modal" | "tp-container-inner"
-    ) {
+    if OFFERS.contains(&name) {
         return true;
     }
+    if !BARRIERS.iter().any(|word| has(name, word)) {
+        return false;
+    }
+    let name = name.to_ascii_lowercase();
     let mut before = "";
     name.split(['-', '_']).any(|part| {
-        let is = matches!(part, "paywall" | "regwall" | "paygate" | "meterwall");
         let denied = matches!(before, "no" | "not" | "non" | "without" | "hide" | "free");
         before = part;
-        is && !denied
+        BARRIERS.contains(&part) && !denied
     })
 }

@@ -26,7 +26,7 @@ use crate::judge::Judgement;
 use crate::open::{Attempt, Backend, Opened, Opener, Reached};
 use crate::page::{Link, Page};
 use crate::playbook::Playbook;
-use crate::receipt::{self, Asked, KeyStore};
+use crate::receipt::{self, Asked, KeyStore, anchor};
 pub use operator::Operator;
 pub use reply::{Beside, LONGEST_BLOCK, MOST_BLOCKS, MOST_LINKS, failed};
 
@@ -231,6 +231,7 @@ pub struct Reader {
     opener: Opener,
     keys: Option<KeyStore>,
     clock: Arc<dyn Clock>,
+    authority: Option<(String, Duration)>,
 }
 
 impl Reader {
@@ -240,7 +241,16 @@ impl Reader {
             opener,
             keys,
             clock,
+            authority: None,
         }
+    }
+
+    /// Shows every receipt to a time-stamping authority, and waits for it so long. A receipt without its word is a receipt
+    /// all the same: a warning says so.
+    #[must_use]
+    pub fn anchored_by(mut self, url: &str, limit: Duration) -> Self {
+        self.authority = Some((url.to_owned(), limit));
+        self
     }
 
     /// What it opens URLs with.
@@ -279,10 +289,11 @@ impl Reader {
                 convert,
             )
             .await;
-        match outcome {
+        let done = match outcome {
             Ok(made) => self.read_as(request, made, attempts, start),
             Err(failure) => self.failed(request, failure, attempts, start),
-        }
+        };
+        self.anchored(done).await
     }
 
     /// Reads bytes that are here already; `request.url` is not asked.
@@ -292,10 +303,36 @@ impl Reader {
             Ok(()) => self.made_of_bytes(source, request).await,
             Err(refused) => Err(refused),
         };
-        match made {
+        let done = match made {
             Ok(made) => self.read_as(request, made, Vec::new(), start),
             Err(failure) => self.failed(request, failure, Vec::new(), start),
+        };
+        self.anchored(done).await
+    }
+
+    /// Shows the receipt to the authority, where there is one.
+    async fn anchored(&self, mut done: Done) -> Done {
+        let Some((url, limit)) = &self.authority else {
+            return done;
+        };
+        let client = &self.opener.client;
+        match &mut done.outcome {
+            Ok(reading) => {
+                if let Some(receipt) = &mut reading.receipt
+                    && let Err(e) = anchor::attach(receipt, client, url, *limit).await
+                {
+                    let warning = format!("time_anchor_missing: {}", e.code.as_str());
+                    reading.warnings.push(warning);
+                }
+            }
+            // What proves a closed door is as good without a time.
+            Err(_) => {
+                if let Some(receipt) = &mut done.receipt {
+                    let _ = anchor::attach(receipt, client, url, *limit).await;
+                }
+            }
         }
+        done
     }
 
     async fn made_of_bytes(&self, source: Bytes, request: &Request) -> Result<make::Made, Failure> {

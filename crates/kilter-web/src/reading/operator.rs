@@ -2,14 +2,20 @@
 //!
 //! Every name begins with `KILTER_`; the older `OCCAM_` is read where that is not set.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use kilter_core::Clock;
+
+use super::Reader;
 use crate::acquire::{Client, Limits, Pace, Settings};
 use crate::address::{AddressPolicy, OwnOrigin};
 use crate::browser::{Browser, BrowserLimits};
+use crate::claim::ChatJudge;
 use crate::failure::{Failure, FailureCode};
 use crate::format::pdf::PdfChild;
 use crate::open::Opener;
+use crate::receipt::{KeyStore, anchor};
 use crate::robots::gate::RobotsGate;
 
 /// What is allowed, and what one read may cost.
@@ -27,6 +33,29 @@ pub struct Operator {
     pub limits: Limits,
     /// `BROWSER_TIMEOUT_MS`.
     pub browser: BrowserLimits,
+    /// `TSA_URL` where `TIME_ANCHOR` is on: the time-stamping authority that signed receipts are shown to.
+    pub time_authority: Option<String>,
+    /// `JUDGE_URL`, `JUDGE_MODEL`, `JUDGE_API_KEY`: the model that claims may be shown to.
+    pub judge: Option<JudgeSettings>,
+    /// `TSA_TIMEOUT_MS`: how long it is waited for; absent: [`anchor::TIMEOUT`].
+    pub time_limit: Option<Duration>,
+}
+
+/// Where a judge of claims is asked. Debug output never holds the key.
+#[derive(Clone, PartialEq, Eq)]
+pub struct JudgeSettings {
+    /// Base URL of its API, `http://127.0.0.1:8080/v1`.
+    pub url: String,
+    /// The model field of its requests.
+    pub model: String,
+    /// Its bearer, if it wants one.
+    pub key: Option<String>,
+}
+
+impl std::fmt::Debug for JudgeSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "JudgeSettings({} at {})", self.model, self.url)
+    }
 }
 
 impl Operator {
@@ -52,6 +81,17 @@ impl Operator {
         if let Some(ms) = vars.number("BROWSER_TIMEOUT_MS", 1_000, 180_000)? {
             operator.browser.total = Duration::from_millis(ms);
         }
+        operator.time_authority = vars.authority()?;
+        operator.time_limit = vars
+            .number("TSA_TIMEOUT_MS", 100, 30_000)?
+            .map(Duration::from_millis);
+        operator.judge = vars.get("JUDGE_URL").map(|(_, url)| JudgeSettings {
+            url,
+            model: vars
+                .value("JUDGE_MODEL")
+                .unwrap_or_else(|| "default".to_owned()),
+            key: vars.value("JUDGE_API_KEY"),
+        });
         let bytes = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         if let Some(n) = vars.number("MAX_RESPONSE_BYTES", 64 << 10, 16 << 20)? {
             operator.limits.body = bytes(n);
@@ -70,6 +110,25 @@ impl Operator {
             AddressPolicy::public()
         };
         own.into_iter().fold(policy, AddressPolicy::with_own_origin)
+    }
+
+    /// The judge of claims, where there is one. `client` reaches services of the operator, which may be private.
+    ///
+    /// # Errors
+    /// `invalid_arguments` for an address that is none.
+    pub fn claim_judge(&self, client: &Client) -> Result<Option<ChatJudge>, Failure> {
+        let made =
+            |j: &JudgeSettings| ChatJudge::new(client.clone(), &j.url, &j.model, j.key.as_deref());
+        self.judge.as_ref().map(made).transpose()
+    }
+
+    /// What reads pages, and shows its receipts to the authority that the operator names.
+    pub fn reader(&self, opener: Opener, keys: Option<KeyStore>, clock: Arc<dyn Clock>) -> Reader {
+        let reader = Reader::new(opener, keys, clock);
+        match &self.time_authority {
+            Some(url) => reader.anchored_by(url, self.time_limit.unwrap_or(anchor::TIMEOUT)),
+            None => reader,
+        }
     }
 
     /// What opens URLs. `pdf`: the process that reads PDFs; without it they are refused.
@@ -106,6 +165,28 @@ impl Vars<'_> {
             let value = self.0(&name)?.trim().to_owned();
             (!value.is_empty()).then_some((name, value))
         })
+    }
+
+    fn value(&self, name: &str) -> Option<String> {
+        self.get(name).map(|(_, value)| value)
+    }
+
+    /// The authority for times: asked for by a switch and named by an address, so that none is asked by chance.
+    fn authority(&self) -> Result<Option<String>, Failure> {
+        if self.switch("TIME_ANCHOR")? != Some(true) {
+            return Ok(None);
+        }
+        match self.get("TSA_URL") {
+            None => Err(wrong(
+                "KILTER_TSA_URL",
+                "",
+                "the address of a time-stamping authority, where `KILTER_TIME_ANCHOR` is on",
+            )),
+            Some((name, url)) => match url::Url::parse(&url) {
+                Ok(u) if matches!(u.scheme(), "http" | "https") => Ok(Some(url)),
+                _ => Err(wrong(&name, &url, "an http or https address")),
+            },
+        }
     }
 
     fn switch(&self, name: &str) -> Result<Option<bool>, Failure> {

@@ -29,8 +29,10 @@ pub fn pack(receipt: &Value, content: &str) -> String {
         "content": content,
         "verifyRecipe": RECIPE,
     });
-    if let Some(leaves) = receipt.get("blockLeaves") {
-        body["blockLeaves"] = leaves.clone();
+    for beside in ["blockLeaves", "timeAnchor"] {
+        if let Some(value) = receipt.get(beside) {
+            body[beside] = value.clone();
+        }
     }
     format!("{SCHEME}{}", b64(body.to_string().as_bytes()))
 }
@@ -56,17 +58,15 @@ pub fn open(text: &str) -> Result<Given, Failure> {
     if version != Some(if old { 1 } else { 2 }) {
         return Err(wrong("is of a version that is not known"));
     }
-    let mut fields = vec![
+    let fields = [
         "cap",
         "kind",
         "signed",
         "content",
         "blockLeaves",
         "verifyRecipe",
+        "timeAnchor",
     ];
-    if old {
-        fields.push("timeAnchor");
-    }
     if let Some(other) = map.keys().find(|k| !fields.contains(&k.as_str())) {
         return Err(wrong(&format!("has a field `{other}` that nothing signs")));
     }
@@ -80,9 +80,11 @@ pub fn open(text: &str) -> Result<Given, Failure> {
         .as_str()
         .ok_or_else(|| wrong("holds no content"))?
         .to_owned();
-    let mut given = from_value(&json!({
-        "signed": body["signed"],
-    }))?;
+    let mut receipt = json!({ "signed": body["signed"] });
+    if let Some(token) = body.get("timeAnchor") {
+        receipt["timeAnchor"] = token.clone();
+    }
+    let mut given = from_value(&receipt)?;
     if let Some(leaves) = body.get("blockLeaves") {
         given.leaves =
             from_value(&json!({"signed": body["signed"], "blockLeaves": leaves}))?.leaves;

@@ -5,7 +5,11 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ed25519_dalek::{Signature, SigningKey, VerifyingKey};
 use p256::ecdsa::signature::Verifier;
 
+use super::lock;
 use crate::hash::{hex, sha256};
+
+/// Label of a key that is locked.
+const LOCKED: &str = "ENCRYPTED PRIVATE KEY";
 
 /// DER before the 32 bytes of an Ed25519 public key (RFC 8410).
 const ED25519_SPKI: [u8; 12] = [
@@ -33,6 +37,9 @@ pub enum KeyError {
     /// The system gives no random bytes.
     #[error("the system gives no random bytes: {0}")]
     Random(String),
+    /// The key is locked, and the passphrase does not open it.
+    #[error("the passphrase does not open this key")]
+    WrongPassphrase,
 }
 
 /// Unpadded base64url.
@@ -153,6 +160,11 @@ impl PublicKey {
     }
 }
 
+/// Whether a text holds a key that is locked with a passphrase.
+pub fn is_locked(text: &str) -> bool {
+    text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----")
+}
+
 /// A key that signs.
 #[derive(Clone)]
 pub struct Signer(SigningKey);
@@ -184,19 +196,44 @@ impl Signer {
     /// # Errors
     /// [`KeyError`] for anything but an Ed25519 key.
     pub fn from_pem(text: &str) -> Result<Self, KeyError> {
-        let der = unpem("PRIVATE KEY", text)?;
-        der.strip_prefix(&ED25519_PKCS8[..])
-            .and_then(|raw| <[u8; 32]>::try_from(raw).ok())
-            .map(|seed| Self::from_seed(&seed))
-            .ok_or(KeyError::Unsupported)
+        Self::from_pkcs8(&unpem("PRIVATE KEY", text)?)
     }
 
     /// As PEM (PKCS #8): a secret.
     pub fn to_pem(&self) -> String {
-        pem(
-            "PRIVATE KEY",
-            &[&ED25519_PKCS8[..], self.0.as_bytes()].concat(),
-        )
+        pem("PRIVATE KEY", &self.pkcs8())
+    }
+
+    /// As PEM (PKCS #8), locked with a passphrase.
+    ///
+    /// # Errors
+    /// [`KeyError::Random`].
+    pub fn to_locked_pem(&self, passphrase: &str) -> Result<String, KeyError> {
+        let locked = lock::lock(&self.pkcs8(), passphrase)
+            .ok_or_else(|| KeyError::Random("the key cannot be locked".to_owned()))?;
+        Ok(pem(LOCKED, &locked))
+    }
+
+    /// Reads `-----BEGIN ENCRYPTED PRIVATE KEY-----`.
+    ///
+    /// # Errors
+    /// [`KeyError::WrongPassphrase`], and as [`Signer::from_pem`].
+    pub fn from_locked_pem(text: &str, passphrase: &str) -> Result<Self, KeyError> {
+        let locked = unpem(LOCKED, text)?;
+        let der = lock::unlock(&locked, passphrase).ok_or(KeyError::WrongPassphrase)?;
+        // A wrong passphrase gives bytes that are no key, now and then with good padding.
+        Self::from_pkcs8(&der).map_err(|_| KeyError::WrongPassphrase)
+    }
+
+    fn pkcs8(&self) -> Vec<u8> {
+        [&ED25519_PKCS8[..], self.0.as_bytes()].concat()
+    }
+
+    fn from_pkcs8(der: &[u8]) -> Result<Self, KeyError> {
+        der.strip_prefix(&ED25519_PKCS8[..])
+            .and_then(|raw| <[u8; 32]>::try_from(raw).ok())
+            .map(|seed| Self::from_seed(&seed))
+            .ok_or(KeyError::Unsupported)
     }
 
     /// The key that verifies.

@@ -3,7 +3,8 @@
 //! | module | subject |
 //! |---|---|
 //! | [`jcs`] | one sequence of bytes for one JSON value |
-//! | [`key`], [`store`] | keys, and where they lie |
+//! | [`key`], [`store`] | keys, where they lie, and how they are locked there |
+//! | [`anchor`] | another's word for the time of a receipt |
 //! | [`seal`] | `keyId`, `alg`, `sig` on a JSON object |
 //! | [`merkle`] | many blocks under one root |
 //! | [`statement`] | what is stated about one read |
@@ -14,11 +15,14 @@
 //! A receipt says that the holder of a key saw these bytes under that address. It does not say that they are true, who
 //! wrote them, or that the holder's clock was right.
 
+pub mod anchor;
 pub mod capsule;
+mod der;
 pub mod history;
 pub mod jcs;
 pub mod key;
 pub mod legacy;
+mod lock;
 pub mod manifest;
 pub mod merkle;
 pub mod seal;

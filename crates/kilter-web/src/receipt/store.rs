@@ -1,12 +1,14 @@
-//! Where keys lie: made on first use, readable by their owner alone, rotated, and the first key seen of others noted.
+//! Where keys lie: made on first use, readable by their owner alone, locked with a passphrase where the operator gives
+//! one, rotated, and the first key seen of others noted.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use kilter_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::key::{KeyError, PublicKey, Signer};
+use super::key::{KeyError, PublicKey, Signer, is_locked};
 
 /// What is wrong with the key folder.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +28,30 @@ pub enum StoreError {
         "the key `{path}` can be read by others\nhint: run `chmod 600 {path}`, and `kilter receipts rotate` if others may have read it"
     )]
     Exposed {
+        /// The file.
+        path: String,
+    },
+    /// The key is locked, and no passphrase was given.
+    #[error(
+        "the key `{path}` is locked\nhint: give its passphrase in `{PASSPHRASE}`, or a file with it in `{PASSPHRASE}_FILE`"
+    )]
+    Locked {
+        /// The file.
+        path: String,
+    },
+    /// The passphrase does not open the key.
+    #[error(
+        "the passphrase in `{PASSPHRASE}` does not open `{path}`\nhint: `kilter receipts rotate` makes a new key; old receipts still verify"
+    )]
+    WrongPassphrase {
+        /// The file.
+        path: String,
+    },
+    /// The file holds another key than its name says.
+    #[error(
+        "`{path}` holds another key than its name says\nhint: `kilter receipts rotate` makes a new one; old receipts still verify"
+    )]
+    Changed {
         /// The file.
         path: String,
     },
@@ -51,7 +77,41 @@ fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreEr
 pub struct KeyStore {
     dir: PathBuf,
     on: bool,
+    passphrase: Passphrase,
+    /// The key as it was opened: unlocking it takes a while on purpose.
+    open: Arc<Mutex<Option<Signer>>>,
 }
+
+/// What keys are locked with; never shown.
+#[derive(Clone)]
+enum Passphrase {
+    None,
+    Is(String),
+    Unread { path: String, why: String },
+}
+
+impl Passphrase {
+    fn get(&self) -> Result<Option<&str>, StoreError> {
+        match self {
+            Self::None => Ok(None),
+            Self::Is(words) => Ok(Some(words)),
+            Self::Unread { path, why } => Err(StoreError::Io {
+                what: "read",
+                path: path.clone(),
+                why: why.clone(),
+            }),
+        }
+    }
+}
+
+impl std::fmt::Debug for Passphrase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Passphrase(…)")
+    }
+}
+
+/// Variable with the passphrase that keys are locked with; with `_FILE`, the name of a file that holds it.
+pub const PASSPHRASE: &str = "KILTER_KEYS_PASSPHRASE";
 
 const CURRENT: &str = "current";
 const KNOWN: &str = "known_keys.json";
@@ -62,6 +122,43 @@ impl KeyStore {
         Self {
             dir: state.join("keys"),
             on,
+            passphrase: Passphrase::None,
+            open: Arc::default(),
+        }
+    }
+
+    /// Locks the key with a passphrase. A key that lies there unlocked is locked when it is used next.
+    #[must_use]
+    pub fn locked(mut self, passphrase: impl Into<String>) -> Self {
+        self.passphrase = match passphrase.into() {
+            empty if empty.is_empty() => Passphrase::None,
+            words => Passphrase::Is(words),
+        };
+        // A clone that was opened otherwise keeps its own.
+        self.open = Arc::default();
+        self
+    }
+
+    /// Takes the passphrase from the variables that the operator sets, read through `get`. A file that cannot be read is
+    /// an error of whatever needs the key.
+    #[must_use]
+    pub fn locked_by(mut self, get: impl Fn(&str) -> Option<String>) -> Self {
+        let set = |name: &str| get(name).filter(|v| !v.is_empty());
+        if let Some(passphrase) = set(PASSPHRASE) {
+            return self.locked(passphrase);
+        }
+        let Some(file) = set(&format!("{PASSPHRASE}_FILE")) else {
+            return self;
+        };
+        match std::fs::read_to_string(&file) {
+            Ok(text) => self.locked(text.trim_end_matches(['\r', '\n'])),
+            Err(e) => {
+                self.passphrase = Passphrase::Unread {
+                    path: file,
+                    why: e.to_string(),
+                };
+                self
+            }
         }
     }
 
@@ -108,8 +205,50 @@ impl KeyStore {
         };
         let path = self.secret_file(id.trim());
         private(&path)?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = open.as_ref().filter(|k| k.id() == id.trim()) {
+            return Ok(Some(key.clone()));
+        }
         let text = std::fs::read_to_string(&path).map_err(io("read", &path))?;
-        Ok(Some(Signer::from_pem(&text)?))
+        let key = self.unlock(&text, &path)?;
+        // A lock keeps a key secret; that it is the same key, its name says.
+        if key.id() != id.trim() {
+            return Err(StoreError::Changed {
+                path: path.display().to_string(),
+            });
+        }
+        *open = Some(key.clone());
+        Ok(Some(key))
+    }
+
+    fn unlock(&self, text: &str, path: &Path) -> Result<Signer, StoreError> {
+        let shown = || path.display().to_string();
+        match (self.passphrase.get()?, is_locked(text)) {
+            (None, false) => Ok(Signer::from_pem(text)?),
+            (None, true) => Err(StoreError::Locked { path: shown() }),
+            (Some(passphrase), true) => {
+                Signer::from_locked_pem(text, passphrase).map_err(|e| match e {
+                    KeyError::WrongPassphrase => StoreError::WrongPassphrase { path: shown() },
+                    other => other.into(),
+                })
+            }
+            (Some(_), false) => {
+                let key = Signer::from_pem(text)?;
+                let next = path.with_extension("pem.next");
+                let _ = std::fs::remove_file(&next);
+                write_new(&next, self.secret(&key)?.as_bytes(), 0o600)?;
+                std::fs::rename(&next, path).map_err(io("write", path))?;
+                Ok(key)
+            }
+        }
+    }
+
+    /// What lies in the file of a secret key.
+    fn secret(&self, key: &Signer) -> Result<String, StoreError> {
+        Ok(match self.passphrase.get()? {
+            Some(passphrase) => key.to_locked_pem(passphrase)?,
+            None => key.to_pem(),
+        })
     }
 
     /// Makes a new key and signs with it from now on. The old secret is deleted; its public half stays, so that old
@@ -121,16 +260,22 @@ impl KeyStore {
         if !self.on {
             return Err(StoreError::Off);
         }
-        let old = self.current()?;
+        // A key that nobody can open any more is let go by its name.
+        let pointer = self.dir.join(CURRENT);
+        let old = std::fs::read_to_string(&pointer).ok();
         let key = Signer::generate()?;
         self.keep(&key)?;
-        let pointer = self.dir.join(CURRENT);
         let next = self.dir.join(format!("{CURRENT}.{}", file_name(&key.id())));
         write_new(&next, key.id().as_bytes(), 0o600)?;
         std::fs::rename(&next, &pointer).map_err(io("write", &pointer))?;
         if let Some(old) = old {
-            let path = self.secret_file(&old.id());
-            std::fs::remove_file(&path).map_err(io("delete", &path))?;
+            let path = self.secret_file(old.trim());
+            match std::fs::remove_file(&path) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(io("delete", &path)(e));
+                }
+                _ => {}
+            }
         }
         Ok(key)
     }
@@ -214,7 +359,7 @@ impl KeyStore {
     fn keep(&self, key: &Signer) -> Result<PathBuf, StoreError> {
         self.folder()?;
         let secret = self.secret_file(&key.id());
-        write_new(&secret, key.to_pem().as_bytes(), 0o600)?;
+        write_new(&secret, self.secret(key)?.as_bytes(), 0o600)?;
         write_new(
             &self.public_file(&key.id()),
             key.public().to_pem().as_bytes(),

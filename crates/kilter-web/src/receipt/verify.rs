@@ -1,8 +1,10 @@
 //! Checking receipts: which verdict, and why. Nothing here reads the network or the clock.
 
+use rustls::pki_types::CertificateDer;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::anchor::{self, Anchored};
 use super::key::PublicKey;
 use super::merkle::{self, Proof};
 use super::seal::{self, Domain, Seal};
@@ -62,6 +64,8 @@ pub enum Verdict {
     SignatureInvalid,
     /// The seal is good; the content is not the one it speaks of.
     ContentMismatch,
+    /// The time anchor beside the envelope is none of its signature.
+    AnchorInvalid,
     /// A version that this program does not know.
     UnsupportedVersion,
     /// The block is part of the page that the receipt speaks of.
@@ -94,6 +98,7 @@ impl Verdict {
             Self::WrongKey => "wrong_key",
             Self::SignatureInvalid => "signature_invalid",
             Self::ContentMismatch => "content_mismatch",
+            Self::AnchorInvalid => "anchor_invalid",
             Self::UnsupportedVersion => "unsupported_version",
             Self::CitationVerified => "citation_verified",
             Self::CitationInvalid => "citation_invalid",
@@ -125,6 +130,9 @@ pub struct Report {
     /// When it was made, by the maker's clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ts: Option<String>,
+    /// When another saw it, where an anchor stands beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<Box<Anchored>>,
 }
 
 impl Report {
@@ -137,6 +145,7 @@ impl Report {
             key_id: text("keyId"),
             url: text("url"),
             ts: text("ts"),
+            anchor: None,
         }
     }
 }
@@ -154,6 +163,8 @@ pub struct Given {
     pub leaves: Option<Vec<Digest32>>,
     /// The content of a capsule.
     pub content: Option<String>,
+    /// The time anchor beside it, where there is one.
+    pub anchor: Option<String>,
 }
 
 /// Takes an envelope, a receipt with `signed` in it, a whole reply with `receipt` in it, or a capsule.
@@ -202,20 +213,28 @@ pub fn from_value(value: &Value) -> Result<Given, Failure> {
                 .ok_or_else(|| invalid("`blockLeaves` is no list of SHA-256 digests"))?,
         ),
     };
+    // What version 1 put there is of another shape and was never signed.
+    let old = signed["v"].as_u64() == Some(legacy::VERSION);
+    let anchor = match receipt.get("timeAnchor") {
+        Some(Value::String(token)) if !old => Some(token.clone()),
+        Some(_) if !old => return Err(invalid("`timeAnchor` is no text")),
+        _ => None,
+    };
     Ok(Given {
         signed: signed.clone(),
         leaves,
         content: None,
+        anchor,
     })
 }
 
 /// The seal of an envelope of either version; `Err` holds a verdict of its own.
-fn sealed(signed: &Value, keys: &[PublicKey]) -> Result<(), Report> {
+fn sealed(signed: &Value, keys: &[PublicKey]) -> Result<(), Box<Report>> {
     let seal = match signed["v"].as_u64() {
         Some(statement::VERSION) => seal::check(Domain::Receipt, signed, keys),
         Some(legacy::VERSION) => legacy::check(signed, keys),
         _ => {
-            return Err(Report::new(
+            return Err(boxed(
                 Verdict::UnsupportedVersion,
                 signed,
                 "this version of the envelope is not known",
@@ -224,17 +243,21 @@ fn sealed(signed: &Value, keys: &[PublicKey]) -> Result<(), Report> {
     };
     match seal {
         Seal::Good => Ok(()),
-        Seal::WrongKey => Err(Report::new(
+        Seal::WrongKey => Err(boxed(
             Verdict::WrongKey,
             signed,
             "the envelope names a key that was not given",
         )),
-        Seal::Broken | Seal::Missing => Err(Report::new(
+        Seal::Broken | Seal::Missing => Err(boxed(
             Verdict::SignatureInvalid,
             signed,
             "the signature is not over this envelope",
         )),
     }
+}
+
+fn boxed(verdict: Verdict, signed: &Value, reason: &str) -> Box<Report> {
+    Box::new(Report::new(verdict, signed, reason))
 }
 
 /// Root and count of the leaves that an envelope commits to. Version 1 signs no count.
@@ -255,11 +278,22 @@ fn leaves_match(signed: &Value, leaves: &[Digest32]) -> bool {
     }
 }
 
-/// Checks the seal, the leaves that came with it, and the content where it is given.
+/// Checks the seal, the leaves and the anchor that came with it, and the content where it is given. No authority's time is
+/// trusted: see [`offline_by`].
 pub fn offline(given: &Given, markdown: Option<&str>, keys: &[PublicKey]) -> Report {
+    offline_by(given, markdown, keys, &[])
+}
+
+/// The same with the certificates of authorities whose time is trusted.
+pub fn offline_by(
+    given: &Given,
+    markdown: Option<&str>,
+    keys: &[PublicKey],
+    authorities: &[CertificateDer<'_>],
+) -> Report {
     let signed = &given.signed;
     if let Err(report) = sealed(signed, keys) {
-        return report;
+        return *report;
     }
     if given
         .leaves
@@ -285,11 +319,21 @@ pub fn offline(given: &Given, markdown: Option<&str>, keys: &[PublicKey]) -> Rep
             );
         }
     }
-    Report::new(
-        Verdict::Verified,
-        signed,
-        "the signature is good, and what was given agrees with it",
-    )
+    let anchor = match &given.anchor {
+        None => None,
+        Some(token) => match anchor::check_beside(signed, token, authorities) {
+            Ok(anchored) => Some(Box::new(anchored)),
+            Err(e) => return Report::new(Verdict::AnchorInvalid, signed, e.to_string()),
+        },
+    };
+    Report {
+        anchor,
+        ..Report::new(
+            Verdict::Verified,
+            signed,
+            "the signature is good, and what was given agrees with it",
+        )
+    }
 }
 
 /// The proof of one block from the leaves that came with a receipt.
@@ -333,7 +377,7 @@ pub fn citation(
 ) -> Result<Report, Failure> {
     let signed = &given.signed;
     if let Err(report) = sealed(signed, keys) {
-        return Ok(report);
+        return Ok(*report);
     }
     let wrong = |e: &str| {
         Failure::new(

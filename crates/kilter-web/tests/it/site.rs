@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 pub(crate) struct Asked {
     pub(crate) path: String,
     pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Asked {
@@ -158,13 +159,19 @@ async fn serve(
     let text = String::from_utf8_lossy(&head).into_owned();
     let mut lines = text.split("\r\n");
     let mut first = lines.next().unwrap_or_default().split(' ');
-    let request = Asked {
+    let mut request = Asked {
         path: first.nth(1).unwrap_or_default().to_owned(),
         headers: lines
             .filter_map(|l| l.split_once(": "))
             .map(|(n, v)| (n.to_owned(), v.to_owned()))
             .collect(),
+        body: Vec::new(),
     };
+    let length = request
+        .header("content-length")
+        .and_then(|n| n.parse().ok());
+    request.body = vec![0; length.unwrap_or(0).min(1 << 20)];
+    stream.read_exact(&mut request.body).await?;
     let say = handler(&request);
     asked.lock().expect("the log").push(request);
     match say {

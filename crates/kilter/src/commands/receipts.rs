@@ -17,7 +17,7 @@ use crate::place;
 /// The key store of this installation.
 pub(crate) fn store(global: &Global, on: bool) -> KeyStore {
     let state = global.state.clone().unwrap_or_else(place::state);
-    KeyStore::open(&state, on)
+    KeyStore::open(&state, on).locked_by(|name| std::env::var(name).ok())
 }
 
 pub(crate) fn run(args: &Receipts, global: &Global, out: &Out) -> Outcome {
@@ -120,9 +120,14 @@ fn say(report: &Report, json: bool, out: &Out) -> Outcome {
             out.paint(style, report.verdict.as_str()),
             report.reason
         ))?;
+        let seen = report.anchor.as_ref().map(|a| {
+            let by = if a.trusted { "a trusted" } else { "an unknown" };
+            format!("{} by {by} authority", a.time)
+        });
         for (name, value) in [
             ("url", &report.url),
             ("made", &report.ts),
+            ("seen", &seen),
             ("key", &report.key_id),
         ] {
             if let Some(v) = value {
