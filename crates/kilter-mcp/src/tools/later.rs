@@ -23,6 +23,8 @@ pub struct Kept {
     watched: Mutex<Store>,
     batches: Mutex<Batches>,
     dir: PathBuf,
+    /// Held while a batch is written down: two pages of one batch may be done at once, and share one file.
+    writing: Mutex<()>,
     wake: Notify,
 }
 
@@ -48,6 +50,7 @@ impl Kept {
             watched: Mutex::new(watched),
             batches: Mutex::new(batches),
             dir,
+            writing: Mutex::new(()),
             wake: Notify::new(),
         })
     }
@@ -62,6 +65,7 @@ impl Kept {
 
     /// Writes a batch down: the old file or the new one, never half of one.
     fn keep_batch(&self, id: &str) {
+        let _one_at_a_time = lock(&self.writing);
         let Some(value) = lock(&self.batches).export(id) else {
             return;
         };
